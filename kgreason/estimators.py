@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from kgreason.isomorphism.verification.verdict import Verdict
     from kgreason.links.model import Original, Released
     from kgreason.links.result import LinksAnonymization
-    from kgreason.links.verification.verdict import LinksVerdict
+    from kgreason.links.verification import LinksVerdict
     from kgreason.people.file_schema import Schema
     from kgreason.people.model import PeopleGraph
     from kgreason.people.result import PeopleAnonymization

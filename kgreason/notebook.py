@@ -17,7 +17,8 @@ import numpy as np
 
 from kgreason.language.values import source
 from kgreason.release.report.html_page import blocks, page, templates
-from kgreason.release.report.report_data import Figure, Finding, Item, Report, State, Table
+from kgreason.release.report.report_data import Figure, Finding, Item, Report, Table
+from kgreason.release.verdicts import State
 
 if TYPE_CHECKING:
     from kgreason.engine.relations.fact_tables import Facts
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from kgreason.links.attacks.disclosure import Disclosure
     from kgreason.links.model import LinkGraph, Original, Released
     from kgreason.links.result import LinksAnonymization
-    from kgreason.links.verification.verdict import LinksVerdict
+    from kgreason.links.verification import LinksVerdict
     from kgreason.people.attacks import UserAttacks
     from kgreason.people.model import Attribute, PeopleGraph
     from kgreason.people.result import PeopleAnonymization
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from kgreason.provenance.explanation import Explanation
     from kgreason.reasoning.results import Reasoned
     from kgreason.release.verdicts import Examined
+
 
 ROWS = 8
 """Rows of a table that are shown at most."""
@@ -127,7 +129,7 @@ def shows(name: str) -> Callable[[Callable[[Any], View]], Callable[[Any], View]]
 
 
 def _judged(title: str, found: Examined, *items: Iterable[Item | str]) -> View:
-    from kgreason.release.report.words import state_words
+    from kgreason.release.report.sections import state_words
 
     unsafe = "" if found.as_promised else ": do not publish"
     return View(title, [*chain(*items)], found.state, f"{state_words(found)}{unsafe}")
@@ -148,7 +150,7 @@ def _(found: PeopleVerdict) -> View:
     return _verdict(found.asked, found, report.verdict_figures(found), report.notes(found))
 
 
-@shows("kgreason.links.verification.verdict.LinksVerdict")
+@shows("kgreason.links.verification.LinksVerdict")
 def _(found: LinksVerdict) -> View:
     from kgreason.links import report
 

@@ -26,7 +26,7 @@ import polars as pl
 
 import kgreason
 from kgreason.isomorphism.utility.query_utility import Fidelity
-from kgreason.links.verification.verdict import LinksVerdict
+from kgreason.links.verification import LinksVerdict
 from kgreason.people.utility import Utility as PeopleUtility
 from kgreason.people.verification.verdict import PeopleVerdict
 from kgreason.isomorphism.utility.query_utility import QueryUtility, Utility

@@ -14,7 +14,7 @@ from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.language.check.program_checker import load_file
 from kgreason.links.attacks.entity_pairs import Beliefs
 from kgreason.links.attacks.noisy_or import knowledge_of
-from kgreason.links.attacks.rule_adversary import rule_beliefs
+from kgreason.links.attacks.rule_attacker import rule_beliefs
 from kgreason.links.model import Original, Released
 from kgreason.links.reading import links_of_program
 from zheleva.conclusions import Check, Conclusion, formatted, over_thresholds, precise

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kgreason.links.anonymizers.clusters import clusters_of
-from kgreason.links.anonymizers.strategies import apply
+from kgreason.links.anonymizers import apply, clusters_of
 from kgreason.links.attacks.disclosure import disclosure
 from kgreason.links.attacks.entity_pairs import Beliefs, pairs_between
 from kgreason.links.attacks.noisy_or import Knowledge, Noise, beliefs_of, knowledge_of

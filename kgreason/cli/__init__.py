@@ -10,7 +10,8 @@ import ast
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
@@ -23,12 +24,31 @@ from typer.core import TyperCommand, TyperGroup
 from kgreason.base.errors import KgreasonError
 from kgreason.base.interrupts import INTERRUPTED
 from kgreason.base.printable import Screen
+from kgreason.base.resources import VERSION
 from kgreason.cli.commands import MARKUP, shown, unwrapped
 from kgreason.cli.config import find_config
 from kgreason.cli.error_messages import Kind, UsageError, explained, fail, give_json
 from kgreason.cli.options import COMMON, option, taking
-from kgreason.cli.run import Run, complain, run_of, running
-from kgreason.cli.run_log import Log
+from kgreason.cli.run import Log, Run, complain, run_of, running
+
+# what `kgreason` alone shows: the commands in the order of the work
+TOUR = f"""\
+kgreason {VERSION} reasons over knowledge graphs, anonymizes them so that
+not even what rules derive gives anybody away, and proves it.
+
+Start with your own table of edges, such as owner,company,share; or make one up:
+  kgreason generate ownership -n 60 --out own.csv
+
+The steps of the work, each a command:
+  kgreason init own.csv                         writes rules, own.vada
+  kgreason reason --rules own.vada --out facts  what follows
+  kgreason risk --rules own.vada                what it gives away
+  kgreason anonymize --rules own.vada           release/ and private/
+  kgreason verify release --rules own.vada --mapping private
+
+Graphs of people: kgreason people. Sensitive links: kgreason links.
+All commands: kgreason --help. One: kgreason risk --help.
+More: docs/terminal.md in the source."""
 
 
 class Commands(TyperGroup):
@@ -36,11 +56,15 @@ class Commands(TyperGroup):
 
     def __init__(self, **more: Any) -> None:
         super().__init__(**more)
-        self.commands = LazyCommands(COMMANDS)
+        self.commands: Any = LazyCommands(COMMANDS)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help of the program; commands are not imported for it, which saves 0.1 s of 0.35 s."""
-        self.commands = {name: TyperCommand(name, help=_summary(place)) for name, place in COMMANDS.items()}
+        places = {name: place.split(".") for name, place in COMMANDS.items()}
+        self.commands = {
+            name: TyperCommand(name, help=_summaries(module)[function])
+            for name, (module, function) in places.items()
+        }
         super().format_help(ctx, formatter)
 
     def main(self, args: Sequence[str] | None = None, *more: Any, **extra: Any) -> Any:
@@ -88,13 +112,14 @@ def _named_log(run: Run) -> Log | None:
     return None if named is None else Log(named)
 
 
+# modules and functions of commands; a command is imported when it is called, or its help is shown
 COMMANDS = {
-    "init": "starting.init",
+    "init": "file_commands.init",
     "check": "reasoning.check",
     "fmt": "reasoning.fmt",
     "reason": "reasoning.reason",
     "explain": "reasoning.explain",
-    "convert": "converting.convert",
+    "convert": "file_commands.convert",
     "risk": "risking.risk",
     "anonymize": "graphs.anonymize",
     "verify": "graphs.verify",
@@ -102,55 +127,46 @@ COMMANDS = {
     "attack": "graphs.attack",
     "people": "people.app",
     "links": "links.app",
-    "generate": "generating.generate_app",
-    "report": "converting.report",
+    "generate": "file_commands.generate_app",
+    "report": "file_commands.report",
 }
-"""Modules and functions of commands; a command is imported when it is called, or its help is shown."""
 
 
-class LazyCommands(dict[str, Any]):
+class LazyCommands(Mapping[str, Any]):
     """Commands by name, imported on first use."""
 
+    def __init__(self, places: Mapping[str, str]) -> None:
+        self._places = places
+
     def __getitem__(self, name: str) -> Any:
-        found = super().__getitem__(name)
-        if isinstance(found, str):
-            found = self[name] = _command(name, found)
-        return found
+        return _command(name, self._places[name])
 
-    def get(self, name: str, default: Any = None) -> Any:
-        """Command of a name."""
-        return self[name] if name in self else default  # noqa: SIM401
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
 
-    def items(self) -> Any:
-        """Names and commands."""
-        return [(name, self[name]) for name in self]
-
-    def values(self) -> Any:
-        """Commands."""
-        return [self[name] for name in self]
+    def __len__(self) -> int:
+        return len(self._places)
 
 
-def _summary(place: str) -> str:
-    """Docstring of a command, or help of a group of commands, from the source."""
-    module, _, attribute = place.partition(".")
+@cache
+def _summaries(module: str) -> dict[str, str]:
+    """Docstrings of commands, and help of groups of commands, from the source."""
+    found = {}
     for node in ast.parse((Path(__file__).parent / f"{module}.py").read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.FunctionDef) and node.name == attribute:
-            return unwrapped(ast.get_docstring(node) or "")
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == attribute:
-            return str(ast.literal_eval(node.value.args[0])) if isinstance(node.value, ast.Call) else ""
-    raise LookupError(place)
+        if isinstance(node, ast.FunctionDef):
+            found[node.name] = unwrapped(ast.get_docstring(node) or "")
+        elif isinstance(node, ast.Assign) and ast.unparse(node.value).startswith("group("):
+            found[ast.unparse(node.targets[0])] = str(ast.literal_eval(cast(ast.Call, node.value).args[0]))
+    return found
 
 
+@cache
 def _command(name: str, place: str) -> Any:
     module, _, attribute = place.partition(".")
-    found = getattr(import_module(f"kgreason.cli.{module}"), attribute)
-    app = (
-        found
-        if isinstance(found, typer.Typer)
-        else typer.Typer(add_completion=False, rich_markup_mode=MARKUP)
-    )
-    if app is not found:
-        app.command(name, help=unwrapped(found.__doc__ or ""))(found)
+    app = getattr(import_module(f"kgreason.cli.{module}"), attribute)
+    if not isinstance(app, typer.Typer):
+        function, app = app, typer.Typer(add_completion=False, rich_markup_mode=MARKUP)
+        app.command(name, help=unwrapped(function.__doc__ or ""))(function)
     command = typer.main.get_command(app)
     command.name = name
     return command
@@ -180,8 +196,6 @@ def main() -> None:
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from kgreason.base.resources import VERSION
-
         print(f"kgreason {VERSION}")
         raise typer.Exit
 
@@ -199,8 +213,6 @@ def _version(wanted: bool) -> None:
 def begin(context: typer.Context, config: Path | None, **_: Any) -> None:
     """Reason over knowledge graphs, anonymize them against derived edges, and prove it."""
     if context.invoked_subcommand is None:
-        from kgreason.cli.starting import TOUR
-
         print(TOUR)
         return
     found = running().config = find_config(config)

@@ -26,13 +26,12 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 
-NARROW = 60
-"""Columns of a terminal below which boxes would cut the names of options: help is plain there."""
+NARROW = 60  # columns of a terminal below which boxes would cut the names of options: help is plain there
 MARKUP: Literal["rich"] | None = "rich" if get_terminal_size().columns >= NARROW else None
 
 
 def guarded(command: Callable[P, int]) -> Callable[P, None]:
-    """Turn the errors of a user into one message and an exit code, and give a command the options that all have."""
+    """Turn errors of a user into one message and an exit code, and give a command the options that all have."""
 
     @wraps(command)
     def carry_out(*args: P.args, **kwargs: P.kwargs) -> None:
@@ -92,14 +91,11 @@ def _stop(message: str, kind: Kind, code: int, error: KgreasonError | None = Non
 
 
 def load_rules(
-    rules: Path, functions: Sequence[Path] | None = None, given: Iterable[str] = ()
+    rules: Path, functions: Sequence[Path] | None = None, bound: Iterable[str] = ()
 ) -> CheckedProgram:
     """Read a rule file, and before it the Python files that define functions; warnings go to standard error.
 
-    Parameters
-    ----------
-    given
-        Predicates whose facts ``--data`` names.
+    `bound` are predicates whose facts ``--data`` names.
     """
     from kgreason.language.check.program_checker import load_file
     from kgreason.reasoning.api import load_functions
@@ -107,19 +103,13 @@ def load_rules(
     check_no_table(rules)
     for file in functions or ():
         load_functions(file)
-    program = load_file(rules, given, allow_files=running().allow_files)
+    program = load_file(rules, bound, allow_files=running().allow_files)
     warn(program.warnings, program)
     return program
 
 
 def check_no_table(file: Path) -> None:
-    """Refuse a table or a schema where rules are asked for.
-
-    Raises
-    ------
-    DataError
-        Naming it.
-    """
+    """Raise `DataError` for a table or a schema where rules are asked for."""
     from kgreason.language.check.file_access import is_data
 
     if is_data(file) and file.is_file():
@@ -132,13 +122,7 @@ def check_no_table(file: Path) -> None:
 
 
 def check_free(out: Path, force: bool) -> None:
-    """Refuse to replace a file without ``--force``.
-
-    Raises
-    ------
-    ReleaseError
-        Naming it.
-    """
+    """Raise `ReleaseError` for a file that would be replaced without ``--force``."""
     if (out.is_file() or out.is_symlink()) and not force:
         raise ReleaseError(f"{out} exists already", hint="use --force to replace it, or --out FILE")
 
@@ -161,18 +145,7 @@ def sources(data: Sequence[str] | None) -> dict[str, list[Any]]:
 
 
 def tables(program: CheckedProgram, files: Sequence[str]) -> dict[str, list[Any]]:
-    """Read ``[PRED=]FILE`` for edge predicates, as `named` names them."""
-    return sources(named(program, files))
-
-
-def named(program: CheckedProgram, files: Sequence[str]) -> list[str]:
-    """Write ``[PRED=]FILE`` as ``PRED=FILE``; a folder stands for the tables of all edge predicates.
-
-    Raises
-    ------
-    DataError
-        If it is not said which predicate a file is of.
-    """
+    """Read ``[PRED=]FILE`` for edge predicates; a folder stands for the tables of all of them."""
     found: list[str] = []
     for file in files:
         if file.split("=", 1)[0] in program.edges:
@@ -188,7 +161,7 @@ def named(program: CheckedProgram, files: Sequence[str]) -> list[str]:
                 f"which edge predicate is this a table of? The rules have: {names}",
                 hint="write PRED=FILE",
             )
-    return found
+    return sources(found)
 
 
 def is_schema(text: str) -> bool:
@@ -198,23 +171,14 @@ def is_schema(text: str) -> bool:
 
 
 def the_schema(files: Sequence[str] | None, kinds: Mapping[str, Any], flag: str = "FILE") -> Schema:
-    """Where a graph of people or links is.
+    """The schema that `files` names, or that options give for files of people.
 
     Parameters
     ----------
-    files
-        One schema, or the files themselves.
     kinds
         Options of a command; of these the values of `FILES` say what the files hold.
     flag
         What names the files, for messages.
-
-    Raises
-    ------
-    CallError
-        If no file is named, or files besides a schema.
-    DataError
-        If the schema is at fault.
     """
     from kgreason.people.file_schema import read_schema, schema_of_options
 
@@ -235,26 +199,23 @@ def the_schema(files: Sequence[str] | None, kinds: Mapping[str, Any], flag: str 
         if Path(text).suffix == ".vada":
             hint = f"kgreason anonymize and kgreason links take them: --rules {text}"
             raise CallError(f"{text} is a rule file, which goes by an option", hint=hint)
-    listed = {name: kinds[name] or () for name in names(*FILES) if name != "table"}
-    found: dict[str, Any] = {
-        name: [one for text in texts for one in text.split(",")] for name, texts in listed.items()
+    listed: dict[str, Any] = {
+        name: [one for text in kinds[name] or () for one in text.split(",")]
+        for name in names(*FILES)
+        if name != "table"
     }
-    return schema_of_options(files, **found, table=kinds["table"])
+    return schema_of_options(files, **listed, table=kinds["table"])
 
 
 def original_schemas(
     files: Sequence[str] | None, kinds: Mapping[str, Any], *, several: bool
 ) -> list[Path | Schema]:
-    """The schema of an original, or, of a series, one for each release.
-
-    Raises
-    ------
-    CallError
-        If files of a series are named without schemas.
-    """
+    """The schema of an original, or, of a series, one for each release."""
     if not files:
         if holding(kinds):
-            raise CallError("what files hold is said, but none are named", hint="name them with --original")
+            raise CallError(
+                "options describe files, but no files are named", hint="name them with --original"
+            )
         return []
     if not several:
         return [the_schema(files, kinds, "--original")]
@@ -276,7 +237,7 @@ def given(context: typer.Context, name: str, value: Any = True) -> Any:
 
 
 def refuse(context: typer.Context, names: Iterable[str], where: str, other: str = "") -> None:
-    """Refuse options that are given although they mean nothing there.
+    """Raise `CallError` for the first of some options that is given although it means nothing there.
 
     Parameters
     ----------
@@ -286,11 +247,6 @@ def refuse(context: typer.Context, names: Iterable[str], where: str, other: str 
         For instance "with --method ckga".
     other
         What to do other than to leave the option out.
-
-    Raises
-    ------
-    CallError
-        Naming the first.
     """
     flags = {p.name: p.opts[0] for p in context.command.params}
     for name in names:

@@ -13,51 +13,34 @@ import typer
 
 from kgreason.base.errors import DataError
 from kgreason.base.setting_fields import parse_toml
-from kgreason.cli.run_log import SUFFIX
 from kgreason.data.sources import parse_file
 from kgreason.language.check.file_access import files_of
 from kgreason.language.vocabulary import suggest
 
 NAME = "kgreason.toml"
-EVERYWHERE = "quiet", "log"
-"""Keys that may stand before all sections: they are of every command."""
+SUFFIX = ".log"  # of every log: no table must get lines
+EVERYWHERE = "quiet", "log"  # keys that may stand before all sections: they are of every command
+# options of the command line alone, and why: the folder, and the file in it, may be a stranger's
 NEVER = {
     "functions": "a file that is found in a folder runs no code",
     "allow-files": "a file that is found in a folder opens no others",
 }
-"""Options of the command line alone, and why: the folder, and the file in it, may be a stranger's."""
 
 _HEAD = re.compile(r"\s*\[([^\[\]=,]+)\]\s*(?:#.*)?$")
 
-Defaults = dict[str, Any]
-"""By the name of a parameter its value, by that of a command its own `Defaults`."""
+Defaults = dict[str, Any]  # by the name of a parameter its value, by that of a command its own defaults
 
 
 @dataclass(frozen=True)
 class Config:
-    """Options from a file.
-
-    Attributes
-    ----------
-    file
-        As messages name it.
-    text
-        What it holds.
-    document
-        The same, parsed.
-    """
+    """Options from a file: its path as messages name it, its text, and the parsed document."""
 
     file: Path
     text: str
     document: Mapping[str, Any]
 
     def defaults(self, app: Any) -> Defaults:
-        """Values of parameters, as `default_map` of a context takes them.
-
-        Parameters
-        ----------
-        app
-            The group of all commands.
+        """Values of parameters, as `default_map` of a context takes them, for the group of all commands.
 
         Raises
         ------
@@ -131,8 +114,10 @@ class Config:
         return texts if _several(param) else texts[0]
 
     def _placed(self, param: Any, text: str, key: str, path: Sequence[str]) -> str:
-        """A path as seen from the working directory; in the file, relative to its folder, which it may not leave."""
-        # Whoever wrote the file may be a stranger.
+        """A path as seen from the working directory; in the file, relative to its folder, which it may not leave.
+
+        Whoever wrote the file may be a stranger.
+        """
         metavar = param.metavar or ""
         if not ("FILE" in metavar or "DIR" in metavar):
             return text
@@ -144,18 +129,18 @@ class Config:
             before, equals, rest = "", "", text
         if (text.isdecimal() and metavar != "FILE") or not rest:
             return text
-        placed = _beside(self.file, rest)
+        placed = self._beside(rest)
         if not all(map(self.holds, _files(placed))):
-            raise self.error(path, key, f"{key} leads out of {self.folder}", on_the_line)
+            folder = "the working directory" if self.file.parent == Path() else self.file.parent
+            raise self.error(path, key, f"{key} leads out of {folder}", on_the_line)
         if key == "log" and not placed.endswith(SUFFIX):
             what = "log names no log: what is there would get lines"
             raise self.error(path, key, what, f'log = "{text}.log"')
         return f"{before}{equals}{placed}"
 
-    @property
-    def folder(self) -> str:
-        """The folder of the file, as messages name it."""
-        return "the working directory" if self.file.parent == Path() else str(self.file.parent)
+    def _beside(self, text: str) -> str:
+        """A path that is relative to the folder of the file; options behind it stay."""
+        return text if self.file.parent == Path() else str(self.file.parent / text)
 
     def holds(self, path: Path) -> bool:
         """Whether a path lies in the folder of the file, or in one within that, links followed."""
@@ -168,7 +153,7 @@ class Config:
     def log(self) -> Path | None:
         """The log that the file names for all commands, if it lies where it may."""
         named = self.document.get("log")
-        place = Path(_beside(self.file, named)) if isinstance(named, str) else None
+        place = Path(self._beside(named)) if isinstance(named, str) else None
         return place if place is not None and place.suffix == SUFFIX and self.holds(place) else None
 
     def place(self, path: Sequence[str], key: str | None) -> int | None:
@@ -185,7 +170,7 @@ class Config:
         return None
 
     def error(self, path: Sequence[str], key: str | None, message: str, hint: str) -> DataError:
-        """Build the error that points at a key, or at a section."""
+        """Error that points at a key, or at a section."""
         return DataError(str(self.file), message, self.place(path, key), hint=hint)
 
     def line_of(self, context: typer.Context, name: str | None) -> str | None:
@@ -217,15 +202,10 @@ def _keys_of(param: Any) -> list[str]:
 
 
 def _files(text: str) -> Iterator[Path]:
-    """The file that a text names, if it is a file as it stands, and those that it names as a source of data."""
+    """The file that a text names as it stands, and those that it names as a source of data."""
     yield Path(text)
     source = parse_file(text)
     yield from files_of(source.path, source.kind("csv"), source.options)
-
-
-def _beside(file: Path, text: str) -> str:
-    """A path that is relative to the folder of a file; options behind it stay."""
-    return text if file.parent == Path() else str(file.parent / text)
 
 
 def _meant(near: str | None, hint: str) -> str:
@@ -240,13 +220,7 @@ def _shown(value: object) -> str:
 
 
 def find_config(named: Path | None) -> Config | None:
-    """Read the file that ``--config`` names, or ``kgreason.toml`` of the working directory; `None`: there is none.
-
-    Raises
-    ------
-    DataError
-        If it cannot be read, or is no TOML.
-    """
+    """Read the file that ``--config`` names, or ``kgreason.toml`` of the working directory; `None`: there is none."""
     file = named or Path(NAME)
     if named is None and not file.is_file():
         return None

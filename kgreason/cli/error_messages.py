@@ -17,8 +17,8 @@ from kgreason.base.printable import hidden
 from kgreason.cli.run import all_letters, aloud, complain, running
 from kgreason.language.vocabulary import suggest
 
+# base of all errors of the command line, whichever library Typer has it from
 UsageError: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
-"""Base of all errors of the command line, whichever library Typer has it from."""
 
 _EXTRA = re.compile(r"unexpected extra argument(?:s|\(s\))? \((.*)\)")
 _NO_COMMAND = re.compile(r"No such command '(.*?)'")
@@ -30,14 +30,7 @@ Kind = Literal["usage", "input", "file", "memory", "interrupted", "defect"]
 def fail(text: str, kind: Kind, code: int, error: BaseException | None = None) -> int:
     """Tell an error: on standard error as text and, if JSON is asked for, on standard output as an object.
 
-    Parameters
-    ----------
-    text
-        As people read it.
-    code
-        Exit code, which is returned.
-    error
-        Where more is to be known.
+    `code` is the exit code, which is returned; `error` is where more is to be known.
     """
     complain(text)
     give_json(text, kind, code, error)
@@ -50,16 +43,16 @@ def give_json(text: str, kind: Kind, code: int, error: BaseException | None = No
     if not run.wants_json() or run.answered:
         return
     run.answered = True
-    told = {"format": 1, "error": {"kind": kind, **_parts(error, text), "text": hidden(text)}, "exit": code}
+    answer = {"format": 1, "error": {"kind": kind, **_parts(error, text), "text": hidden(text)}, "exit": code}
     with suppress(OSError), aloud():  # whoever read it may have gone
-        print(json.dumps(told, indent=2, ensure_ascii=not all_letters()), flush=True)
+        print(json.dumps(answer, indent=2, ensure_ascii=not all_letters()), flush=True)
 
 
 def _parts(error: BaseException | None, text: str) -> Mapping[str, Any]:
     """Message, hint, and place of an error; findings are those of a rule file."""
     first, _, rest = text.partition("\n")
     _, _, hint = rest.partition("help: ")
-    told: dict[str, Any] = {
+    parts: dict[str, Any] = {
         "message": hidden(first.removeprefix("error: ")),
         "hint": hint or None,
         "file": None,
@@ -68,22 +61,22 @@ def _parts(error: BaseException | None, text: str) -> Mapping[str, Any]:
         "findings": [],
     }
     if isinstance(error, ProgramError):
-        told["findings"] = [finding(d) for d in error.diagnostics]
-        told |= {key: told["findings"][0][key] for key in ("message", "hint", "file", "line", "column")}
+        parts["findings"] = [finding(d) for d in error.diagnostics]
+        parts |= {key: parts["findings"][0][key] for key in ("message", "hint", "file", "line", "column")}
     elif isinstance(error, KgreasonError):
         span = getattr(error, "span", None)
         if isinstance(span, Span):
-            told |= {"file": span.file, "line": span.line, "column": span.column}
-        known = {key: getattr(error, key) for key in told if getattr(error, key, None) is not None}
-        told |= {key: hidden(value) if isinstance(value, str) else value for key, value in known.items()}
-    return told
+            parts |= {"file": span.file, "line": span.line, "column": span.column}
+        known = {key: getattr(error, key) for key in parts if getattr(error, key, None) is not None}
+        parts |= {key: hidden(value) if isinstance(value, str) else value for key, value in known.items()}
+    return parts
 
 
 def finding(one: Diagnostic) -> dict[str, Any]:
     """A finding on a rule file, for JSON."""
     place = {name: getattr(one.span, name, None) for name in ("file", "line", "column")}
-    told = {name: getattr(one, name) for name in ("message", "note", "hint")}
-    return {"code": one.code, "severity": one.severity, **place, **told}
+    texts = {name: getattr(one, name) for name in ("message", "note", "hint")}
+    return {"code": one.code, "severity": one.severity, **place, **texts}
 
 
 # --- on the command line itself ---
@@ -128,16 +121,12 @@ def _next_step(error: Any, context: Any) -> str | None:
     if type(error).__name__ == "MissingParameter" and param is not None and param.opts[0].startswith("--"):
         known = None
         if "--rules" in param.opts:
-            given = running().words
-            alone = [w for before, w in pairwise(["", *given]) if not before.startswith("-") or "=" in before]
+            typed = running().words
+            alone = [w for before, w in pairwise(["", *typed]) if not before.startswith("-") or "=" in before]
             words = [word for word in (*alone, *context.args) if not word.startswith("-")]
             known = _family_of(words, context) or _option_of(words, {"--rules"})
         return known or (f"say {param.opts[0]} {param.metavar}" if param.metavar else None)
     return None
-
-
-_COMMANDS = {"people": ("verify", "attack", "score"), "links": ("verify", "attack")}
-"""Commands of each family that take a release."""
 
 
 def _family_of(words: Sequence[str], context: Any) -> str | None:
@@ -149,11 +138,12 @@ def _family_of(words: Sequence[str], context: Any) -> str | None:
             return (
                 f"this is a schema: say kgreason people anonymize {word}, or kgreason links anonymize {word}"
             )
-        for family in ("people", "links"):
+        commands = {"people": ("verify", "attack", "score"), "links": ("verify", "attack")}
+        for family, known in commands.items():
             if (place / f"{family}.toml").is_file():
-                known = _COMMANDS[family]
-                say = f": say kgreason {family} {command} {word}" if command in known else ""
-                return f"{word} is a release of {family}{say or ', which kgreason ' + family + ' takes'}"
+                say = f": say kgreason {family} {command} {word}"
+                takes = say if command in known else f", which kgreason {family} takes"
+                return f"{word} is a release of {family}{takes}"
         alone = not {"--data", "--mapping"} & {each.partition("=")[0] for each in running().words}
         if alone and (place / "rules.vada").is_file():
             return f"say --rules {place / 'rules.vada'}"
@@ -220,7 +210,7 @@ def _is_file(word: str) -> bool:
 
 def original_of(words: Sequence[str]) -> str | None:
     """The given graph among words that stand alone, as FILE or PRED=FILE: the first file in no folder of a release."""
-    from kgreason.release.folder_contents import README
+    from kgreason.release.table_layout import README
 
     files = [file for word in words for file in (word, word.partition("=")[2]) if _is_file(file)]
     return min(files, key=lambda file: (Path(file).parent / README).is_file(), default=None)

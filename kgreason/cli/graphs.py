@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import typer
 
 from kgreason.base.errors import AnonymizationError, CallError
-from kgreason.cli import options
+from kgreason.cli import options, terminal
 from kgreason.cli.commands import given, guarded, load_rules, print_json, refuse, sources, tables
-from kgreason.cli.options import REQUIRED, names, option, rule_files, taking
+from kgreason.cli.options import REQUIRED, names, option, rule_files, setting_option, taking
 from kgreason.cli.releases import FOLDERS, check_releases, one_mapping, print_verdict, publish
 from kgreason.cli.run import complain, tell
 from kgreason.isomorphism.settings import MAX_SUBGRAPHS, Model, Settings
@@ -24,14 +24,13 @@ if TYPE_CHECKING:
     from kgreason.isomorphism.verification.verdict import Verdict
     from kgreason.language.check.checked_program import CheckedProgram
 
-
 PUBLISHED_MAY_FAIL = (
     "The published KGUARD does not always protect every subgraph. The release is kept, marked UNVERIFIED: do not\n"
     "publish it. Without `--mode published` every subgraph is protected."
 )
-
-
-SETTINGS = options.settings_options(Settings, x=options.X)
+K = setting_option(Settings, "k")
+X = setting_option(Settings, "x", range, parser=options.sizes)
+SETTINGS = options.settings_options(Settings, x=X)
 
 
 @guarded
@@ -43,17 +42,11 @@ SETTINGS = options.settings_options(Settings, x=options.X)
     option("--format", options.Format | None, "Of the tables to publish; default: that of the input."),
     options.AS_JSON,
 )
-def anonymize(
-    context: typer.Context,
-    rules: Path,
-    data: list[str] | None,
-    **asked: Any,
-) -> int:
+def anonymize(context: typer.Context, rules: Path, data: list[str] | None, **asked: Any) -> int:
     """Make an anonymous version of a graph under rules, and prove that it is.
 
     Graphs of people and links have commands of their own: kgreason people, kgreason links.
     """
-    from kgreason.cli import terminal
     from kgreason.isomorphism import api
 
     if asked["split"] is None:
@@ -73,23 +66,14 @@ def anonymize(
     return code
 
 
-DEFAULT_K = 3
-
-
 @guarded
 @taking(
     options.RELEASE,
     options.RULES,
     options.DATA,
     options.mapping_file(list[Path] | None),
-    option(
-        "-k --k N",
-        int | None,
-        "Number of places that look the same, 2 or more.",
-        min=2,
-        show_default="3",
-    ),
-    options.X,
+    K,
+    X,
     option(
         "--certificate FILE",
         Path | None,
@@ -110,7 +94,14 @@ DEFAULT_K = 3
         "them; δ of its connected parts is told, too.",
         "kx-isomorphism",
     ),
-    options.MAX_SUBGRAPHS,
+    option(
+        "--max-subgraphs N",
+        int,
+        "Refuse graphs with more connected subgraphs of x vertices.",
+        MAX_SUBGRAPHS,
+        min=1,
+        show_default="10^9",
+    ),
     options.AS_JSON,
 )
 def verify(
@@ -129,7 +120,6 @@ def verify(
     part of it is protected; with --model k-iso, it is k isomorphic blocks. 1: it is not, or that was not decided. 2:
     bad usage or input.
     """
-    from kgreason.cli.terminal import progress, verdict_rows
     from kgreason.isomorphism import assessment
     from kgreason.isomorphism.certificates import Files, read_certificate
     from kgreason.isomorphism.reading import read_released
@@ -138,14 +128,13 @@ def verify(
     check_releases([release], [] if known is None else [known])
     original, certificate = sources(data), asked["certificate"]
     _tell_promise(context, release, model)
-    program = load_rules(rules, given=original)
-    chosen = {name: asked[name] for name in ("x", "sample", "seed")} | {"model": model}
-    chosen |= {"k": asked["k"] or DEFAULT_K, "max_subgraphs": asked["max_subgraphs"] or MAX_SUBGRAPHS}
-    with progress() as shown:
+    program = load_rules(rules, bound=original)
+    chosen = {name: asked[name] for name in ("k", "x", "sample", "seed", "max_subgraphs")} | {"model": model}
+    with terminal.progress() as shown:
         chosen["progress"] = shown
         if not original and known is None:
             if certificate is not None:
-                what = "a certificate is of an original and its release, and who is who is not said"
+                what = "a certificate is of an original and its release, and no mapping is named"
                 raise CallError(what, hint="say --mapping FILE")
             shown.step("Reading")
             released, before = read_released(program, tables(program, [release]), shown), None
@@ -159,7 +148,7 @@ def verify(
             graphs = before, released, pair.mapping
             verdict = assessment.verify(*graphs, program, parts=pair.parts, certificate=proof, **chosen)
         found = _with_files(verdict, program, release, released, before, shown)
-    return print_verdict(found, verdict_rows, as_json=as_json)
+    return print_verdict(found, terminal.verdict_rows, as_json=as_json)
 
 
 @guarded
@@ -172,34 +161,33 @@ def verify(
 )
 def score(release: str, mapping: Path, rules: Path, data: Sequence[str] | None, as_json: bool) -> int:
     """Measure what a release is still worth: utility U and U△, fidelity, and whether synthetic vertices can be told."""
-    from kgreason.cli.terminal import progress, rows, table
     from kgreason.isomorphism import assessment
     from kgreason.isomorphism.report import score_items
 
     original = sources(data)
-    program = load_rules(rules, given=original)
-    with progress() as shown:
+    program = load_rules(rules, bound=original)
+    with terminal.progress() as shown:
         pair = _pair(program, original, release, mapping, shown)
         result = assessment.score(pair.original, pair.released, pair.mapping, program, progress=shown)
     if as_json:
         print_json({"format": 1, **result.as_dict()})
     else:
-        table(list(rows(score_items(result))))
+        terminal.table(list(terminal.rows(score_items(result))))
     return 0
 
 
 def _tell_promise(context: typer.Context, release: str, model: str) -> None:
     """Tell of what a release says that it promises, where other numbers are asked for only by default."""
     from kgreason.isomorphism.folder import claim_of
-    from kgreason.release.folder_contents import README
+    from kgreason.release.table_layout import README
 
     file = Path(release) / README
     claim = claim_of(file.read_text(encoding="utf-8", errors="replace")) if file.is_file() else None
     if claim is None or (promised := claim[0]).model != model:
         return
     sizes = [] if promised.x is None else [*promised.also, promised.x]
-    others = given(context, "k") is None and promised.k != DEFAULT_K
-    others |= given(context, "x") is None and bool(sizes) and sizes != [*options.DEFAULT_X]
+    others = given(context, "k") is None and promised.k != Settings.k
+    others |= given(context, "x") is None and bool(sizes) and sizes != [Settings.x]
     if others:
         x = "..".join(str(size) for size in dict.fromkeys((sizes[0], sizes[-1]))) if sizes else ""
         says, asks = (f"k = {promised.k}, x = {x}", f" -x {x}") if x else (f"k = {promised.k}", "")
@@ -218,7 +206,7 @@ def _with_files(
     from kgreason.isomorphism.folder import form
     from kgreason.release.folder_contents import FILES, both
 
-    folders = {source.path for given in tables(program, [release]).values() for source in given}
+    folders = {source.path for listed in tables(program, [release]).values() for source in listed}
     if len(folders) != 1 or not (folder := folders.pop()).is_dir():
         return verdict
     progress.step(f"Comparing the files of {folder}")
@@ -245,7 +233,7 @@ def _pair(
     progress.step("Reading")
     if mapping is None:
         raise CallError(
-            "the original is named, but who is who in its release is not said",
+            "the original is named, but no mapping of its release",
             hint="say --mapping FILE, or leave out --data to judge the release alone",
         )
     return read_pair(program, original, tables(program, [release]), mapping, progress)
@@ -259,8 +247,8 @@ ATTACKERS = (
         "hubs, refinement:I, seeds, all.",
         show_default="all",
     ),
-    options.K,
-    options.X,
+    K,
+    X,
     option(
         "--known N|A..B",
         range | None,
@@ -312,17 +300,16 @@ def attack(
     release: str, rules: Path, data: Sequence[str] | None, mapping: Path, as_json: bool, **asked: Any
 ) -> int:
     """Simulate attackers on a release: what each knows, whom he finds, and whether the guarantee stands up to him."""
-    from kgreason.cli.terminal import progress
     from kgreason.isomorphism import assessment
     from kgreason.isomorphism.reading import read_pair
 
     original = sources(data)
-    program = load_rules(rules, given=original)
+    program = load_rules(rules, bound=original)
     chosen = {name: asked[name] for name in (*names(*ATTACKERS), "seed")}
     chosen["knowledge"] = chosen["knowledge"] or "all"
     if (others := asked["other_rules"]) is not None:
         chosen["other_rules"] = load_rules(others)
-    with progress() as shown:
+    with terminal.progress() as shown:
         shown.step("Reading")
         pair = read_pair(program, original, tables(program, [release]), mapping)
         if chosen["seeds"] is not None:
@@ -336,10 +323,10 @@ def attack(
     return int(not found.as_promised)
 
 
-def _seeds(given: str) -> int | list[str]:
-    if given.isdecimal() and len(given) < 19:
-        return int(given)
-    file = Path(given)
+def _seeds(text: str) -> int | list[str]:
+    if text.isdecimal() and len(text) < 19:
+        return int(text)
+    file = Path(text)
     try:
         return [line for line in file.read_text(encoding="utf-8-sig").splitlines() if line]
     except (OSError, UnicodeDecodeError) as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from kgreason.base.errors import CallError
-from kgreason.cli import options
+from kgreason.cli import options, terminal
 from kgreason.cli.commands import (
     check_free,
     counted,
@@ -25,7 +25,7 @@ from kgreason.cli.commands import (
     sources,
     the_schema,
 )
-from kgreason.cli.options import FILES, WRITTEN, names, option, rule_files, taking
+from kgreason.cli.options import FILES, WRITTEN, names, option, rule_files, setting_option, taking
 from kgreason.cli.releases import FOLDERS, PLAIN_FORMAT, check_releases, one_mapping, print_verdict, publish
 from kgreason.cli.run import tell
 from kgreason.links.settings import THRESHOLDS, Settings, Strategy
@@ -36,14 +36,9 @@ if TYPE_CHECKING:
     from kgreason.links.model import Original
     from kgreason.people.file_schema import Schema
 
-SENSITIVE = option(
-    "--sensitive NAME",
-    list[str] | None,
-    "The relation that must not be told; under rules, in place of the one that @sensitive names.",
-)
-K = option(
-    "-k --k N", int | None, "Least number of entities of a cluster; 2 or more.", min=2, show_default="3"
-)
+
+SENSITIVE = setting_option(Settings, "sensitive", list[str] | None)
+K = setting_option(Settings, "k", min=2, show_default="3")
 SETTINGS = options.settings_options(Settings, sensitive=SENSITIVE, k=K)
 RULES = options.rules_file(
     Path | None, "Rule file (.vada) whose edges are observed; then data are PRED=FILE."
@@ -67,7 +62,7 @@ ADVERSARY = (
         "Pairs that are believed in with more than these probabilities are predicted.",
         show_default=",".join(f"{at:g}" for at in THRESHOLDS),
     ),
-    option("--sharp", bool, "Of constrained clusters: let the adversary use which of them are linked."),
+    option("--sharp", bool, "Of constrained clusters: let the attacker use which of them are linked."),
     option(
         "--worlds", int, "With rules: how many ways to place the links of clusters are drawn.", 100, min=1
     ),
@@ -75,23 +70,9 @@ ADVERSARY = (
 
 
 @guarded
-@taking(
-    options.SOURCES,
-    RULES,
-    *SETTINGS,
-    *FOLDERS,
-    PLAIN_FORMAT,
-    options.AS_JSON,
-    *FILES,
-)
-def anonymize(
-    context: typer.Context,
-    data: Sequence[str] | None,
-    rules: Path | None,
-    **asked: Any,
-) -> int:
+@taking(options.SOURCES, RULES, *SETTINGS, *FOLDERS, PLAIN_FORMAT, options.AS_JSON, *FILES)
+def anonymize(context: typer.Context, data: Sequence[str] | None, rules: Path | None, **asked: Any) -> int:
     """Leave a sensitive relation out, and as much of what tells of it as a strategy says; and prove it."""
-    from kgreason.cli import terminal
     from kgreason.links import api
 
     if rules is not None:
@@ -100,10 +81,9 @@ def anonymize(
     chosen = {name: asked[name] for name in names(*SETTINGS)} | {"sensitive": sensitive}
 
     def make(folders: Any) -> Any:
-        schema = None if rules else the_schema(data, asked)
+        read: Any = sources(data) if rules else _schema(data, asked, sensitive)
         with terminal.progress() as shown:
             program = None if rules is None else _program_of(rules, data)
-            read = sources(data) if program is not None else _named(schema, sensitive)
             return api.anonymize(read, rules=program, **chosen, folders=folders, progress=shown)
 
     return publish(make, terminal.anonymized_links_rows, asked)[1]
@@ -125,9 +105,7 @@ def anonymize(
     option(
         "--percent", float | None, "Share that partial must have left out of each relation.", min=0, max=100
     ),
-    option(
-        "-k --k N", int | None, "Least number of entities of a cluster; 2 or more.", min=2, show_default="3"
-    ),
+    K,
     options.AS_JSON,
     *FILES,
 )
@@ -144,7 +122,6 @@ def verify(
 
     Exit code 0: it is; 1: it is not, or that was not decided. 2: bad usage or input.
     """
-    from kgreason.cli import terminal
     from kgreason.links import api
 
     place = one_mapping(mapping)
@@ -154,17 +131,14 @@ def verify(
         refuse(context, ["percent"], "without the original", "name the original")
     if place is not None and not known:
         hint = "name it with --original"
-        raise CallError("who is who is said, but not of which original", hint=hint)
+        raise CallError("a mapping is named, but no original", hint=hint)
     if known and place is None:
         hint = "say --mapping FILE, or name the release alone"
-        raise CallError("the original is named, but who is who is not said", hint=hint)
+        raise CallError("the original is named, but no mapping", hint=hint)
     if rules is not None and holding(asked):
         raise CallError("rules say what is read", hint="leave out the options of files")
     with terminal.progress() as shown:
-        read = None
-        if known:
-            schema = None if rules is not None else the_schema(original, asked, "--original")
-            read = read_links(schema, rules, original, sensitive, shown)
+        read = _read_original(original, rules, asked, sensitive, shown) if known else None
         shown.step(f"Verifying {release}")
         found = api.verify(
             Path(release),
@@ -182,12 +156,12 @@ def verify(
     ORIGINAL,
     options.mapping_file(Path | None),
     options.rules_file(
-        Path | None, "Rules that the adversary infers by; with --original PRED=FILE also what is true."
+        Path | None, "Rules that the attacker infers by; with --original PRED=FILE also what is true."
     ),
     option(
         "--other-rules FILE",
         Path | None,
-        "Rules of an adversary who has others than --rules, which then say what is true.",
+        "Rules of an attacker who has others than --rules, which then say what is true.",
         autocompletion=rule_files,
     ),
     SENSITIVE,
@@ -198,21 +172,20 @@ def verify(
 )
 def attack(context: typer.Context, release: str, mapping: Path | None, as_json: bool, **asked: Any) -> int:
     """Infer sensitive links from a release of links, and compare them with the truth."""
-    from kgreason.cli.terminal import progress
     from kgreason.links import api
     from kgreason.links.arguments import meaningless
     from kgreason.links.folder import read_released
 
     if mapping is None:
-        raise CallError("who is who in this release is not said", hint="say --mapping FILE")
+        raise CallError("no mapping of this release is named", hint="say --mapping FILE")
     rules, other_rules, noise = asked["rules"], asked["other_rules"], asked["noise"]
     original, sensitive = asked["original"], one_sensitive(asked["sensitive"])
     if noise and (rules or other_rules):
         hint = "leave out --noise, or --rules; a rule has its probability by @label"
-        raise CallError("an adversary infers by noise, or by rules", hint=hint)
+        raise CallError("an attacker infers by noise, or by rules", hint=hint)
     in_files = holding(asked) or any(is_schema(text) for text in original or ())
     if other_rules and (rules is None or in_files):
-        what = "--other-rules are an adversary's where --rules say what is true, and here they do not"
+        what = "--other-rules are an attacker's where --rules say what is true, and here they do not"
         raise CallError(what, hint="say his rules by --rules")
     by_rules = rules is not None
     if by_rules:
@@ -225,27 +198,25 @@ def attack(context: typer.Context, release: str, mapping: Path | None, as_json: 
         chosen["thresholds"] = [
             _number(part, "each of --thresholds") for part in asked["thresholds"].split(",")
         ]
-    with progress() as shown:
+    with terminal.progress() as shown:
         found = read_released(Path(release))
         if not by_rules and not noise and found.strategy != "removed":
             hint = "say --noise NAME=P for each observed relation, or --rules FILE"
-            raise CallError("it is not said how the adversary infers", hint=hint)
+            raise CallError("neither noise nor rules of the attacker are named", hint=hint)
         for name, where in meaningless(found, by_rules=by_rules).items():
             refuse(context, [name], where)
         if by_rules:
-            chosen["rules"] = load_rules(other_rules or rules, given=found.graph.observed)
+            chosen["rules"] = load_rules(other_rules or rules, bound=found.graph.observed)
             sensitive = _the_sensitive(chosen["rules"], sensitive)
         else:
             chosen["noise"] = _noise(noise or ())
-        if by_rules and not in_files:  # else triples, if anything says what they hold
-            truth = read_links(None, rules, original, sensitive, shown)
-        else:
-            truth = read_links(the_schema(original, asked, "--original"), None, None, sensitive, shown)
-        told = api.attack(found, truth, mapping, progress=shown, **chosen)
+        # under rules triples only if anything says what they hold
+        truth = _read_original(original, None if in_files else rules, asked, sensitive, shown)
+        disclosed = api.attack(found, truth, mapping, progress=shown, **chosen)
     if as_json:
-        print_json({"format": 1, "strategy": found.strategy, **told.as_dict()})
+        print_json({"format": 1, "strategy": found.strategy, **disclosed.as_dict()})
     else:
-        print(told)
+        print(disclosed)
     return 0
 
 
@@ -268,7 +239,7 @@ _probability = partial(option, min=0, max=1)
     _probability("--group-weight", float, "Probability that a shared group causes one.", 0.6),
     *WRITTEN,
 )
-def generate(out: Path, seed: int | None, force: bool, as_json: bool, **said: Any) -> int:
+def generate(out: Path, seed: int | None, force: bool, as_json: bool, **asked: Any) -> int:
     """Students with classmates, groupmates and friends: triples user, relation, target, a row for each shared class."""
     import numpy as np
 
@@ -276,15 +247,15 @@ def generate(out: Path, seed: int | None, force: bool, as_json: bool, **said: An
     from kgreason.links.school import school
 
     check_free(out, force)
-    drawn = school(np.random.default_rng(seed), **said)
+    drawn = school(np.random.default_rng(seed), **asked)
     write_triples(out, drawn)
     observed = drawn.graph.observed
     links = {name: found.total for name, found in observed.items()} | {"friends": len(drawn.sensitive)}
     if as_json:
         print_json({"format": 1, "file": str(out), "students": drawn.graph.n, "links": links})
     else:
-        told = ", ".join(f"{number:,} links of {name}" for name, number in links.items())
-        print(f"{out}: {counted(drawn.graph.n, 'student')}, {told}")
+        counts = ", ".join(f"{number:,} links of {name}" for name, number in links.items())
+        print(f"{out}: {counted(drawn.graph.n, 'student')}, {counts}")
     drawn_links: list[Any] = [*observed.values(), drawn.sensitive]
     ends = [end for found in drawn_links for end in (found.source, found.target)]
     if alone := drawn.graph.n - len(np.unique(np.concatenate(ends))):
@@ -292,38 +263,37 @@ def generate(out: Path, seed: int | None, force: bool, as_json: bool, **said: An
     return 0
 
 
-def read_links(
-    schema: Schema | None,
-    rules: Path | None,
+def _read_original(
     data: Sequence[str] | None,
+    rules: Path | None,
+    asked: Mapping[str, Any],
     sensitive: str | None,
     progress: Progress,
 ) -> Original:
-    """Read the graph that a schema or rules name, with its secret.
-
-    Raises
-    ------
-    CallError
-        If it is not said which relation is sensitive.
-    """
+    """Read the graph that rules, or files of people, name, with its sensitive relation."""
     from kgreason.links import api
-    from kgreason.links.reading import read as read_links
+    from kgreason.links.reading import read
 
     progress.step("Reading")
     if rules is not None:
         return api.of_rules(_program_of(rules, data), sources(data), sensitive=sensitive, progress=progress)
-    return read_links(_named(schema, sensitive), sensitive or "", progress)
+    schema = _schema(data, asked, sensitive, "--original")
+    return read(schema, str(sensitive), progress)
 
 
-def one_sensitive(given: Sequence[str] | None) -> str | None:
-    """The relation that ``--sensitive`` names.
+def _schema(
+    files: Sequence[str] | None, asked: Mapping[str, Any], sensitive: str | None, flag: str = "FILE"
+) -> Schema:
+    schema = the_schema(files, asked, flag)
+    if sensitive is None:
+        hint = "name it with --sensitive, for instance friends"
+        raise CallError("no sensitive relation is named", hint=hint)
+    return schema
 
-    Raises
-    ------
-    CallError
-        If it names several: all but one would be published.
-    """
-    names = [name.strip() for text in given or () for name in text.split(",")]
+
+def one_sensitive(values: Sequence[str] | None) -> str | None:
+    """The relation that ``--sensitive`` names; `CallError` if it names several: all but one would be published."""
+    names = [name.strip() for text in values or () for name in text.split(",")]
     if len(names) > 1:
         rest = ", ".join(f'"{name}"' for name in names[1:])
         hint = (
@@ -337,27 +307,16 @@ def one_sensitive(given: Sequence[str] | None) -> str | None:
 
 def _program_of(rules: Path, data: Sequence[str] | None) -> CheckedProgram:
     """Load rules whose facts may come from files that the command line names."""
-    return load_rules(rules, given=[text.split("=", 1)[0] for text in data or ()])
+    return load_rules(rules, bound=[text.split("=", 1)[0] for text in data or ()])
 
 
-def _named(schema: Schema | None, sensitive: str | None) -> Schema:
-    """A schema whose sensitive relation is said."""
-    assert schema is not None
-    if sensitive is None:
-        raise CallError(
-            "it is not said which relation is sensitive",
-            hint="name it with --sensitive, for instance friends",
-        )
-    return schema
-
-
-def _the_sensitive(program: CheckedProgram, said: str | None) -> str | None:
-    """What is inferred: what is said, or what the adversary's rules name; both must be one if both are there."""
+def _the_sensitive(program: CheckedProgram, asked: str | None) -> str | None:
+    """The relation to infer: that of ``--sensitive`` or of the attacker's rules, which must agree."""
     named = program.sensitive
-    if said is not None and named and said not in named:
+    if asked is not None and named and asked not in named:
         hint = "leave out --sensitive, or take @sensitive out of the rules"
-        raise CallError(f"the rules call {named[0]} sensitive, and --sensitive says {said}", hint=hint)
-    return said or (named[0] if len(named) == 1 else None)
+        raise CallError(f"the rules call {named[0]} sensitive, and --sensitive says {asked}", hint=hint)
+    return asked or (named[0] if len(named) == 1 else None)
 
 
 def _noise(texts: Iterable[str]) -> dict[str, float]:
@@ -371,7 +330,7 @@ def _noise(texts: Iterable[str]) -> dict[str, float]:
         if "=" in name:
             raise CallError(f"--noise {text} names several relations", hint="say --noise once for each")
         if name in found:
-            raise CallError(f"the noise of {name} is said twice", hint="say it once")
+            raise CallError(f"the noise of {name} is given twice", hint="give it once")
         found[name] = _number(number, f"--noise {name}")
     return found
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any, ParamSpec, TypeVar, get_args
 
@@ -16,9 +16,7 @@ import typer
 
 from kgreason.base.memory import parse_size
 from kgreason.base.setting_fields import documentation, ordered, types
-from kgreason.cli.run import running
-from kgreason.cli.run_log import Log
-from kgreason.engine.limits import Limits
+from kgreason.cli.run import Log, running
 from kgreason.language.check.file_access import is_data
 from kgreason.language.vocabulary import FileFormat
 
@@ -37,21 +35,22 @@ def tables_of_predicates(context: typer.Context, incomplete: str) -> list[str]:
     """``PRED=FILE`` for the predicates of the rules that are named before, and the tables that are there."""
     rules = context.params.get("rules")
     if not rules:
-        found = _beginning(incomplete)
-        return [_shown(p, incomplete) for p in found if p.is_file() and is_data(p)]
+        return _matching(incomplete, is_data)
     predicates = _predicates(Path(str(rules)))
     before, equals, rest = incomplete.partition("=")
     names = [p for p in predicates if p == before or (not equals and p.startswith(before))]
-    files = [p for p in _beginning(rest) if p.is_file() and is_data(p)]
-    return [f"{name}={_shown(p, rest)}" for name in names for p in files]
+    return [f"{name}={file}" for name in names for file in _matching(rest, is_data)]
 
 
 def files_of_people(context: typer.Context, incomplete: str) -> list[str]:
     """Schemas and tables; under rules tables of their predicates."""
     if context.params.get("rules"):
         return tables_of_predicates(context, incomplete)
-    found = _beginning(incomplete)
-    return [_shown(p, incomplete) for p in found if p.is_file() and (p.suffix == ".toml" or is_data(p))]
+    return _matching(incomplete, lambda file: file.suffix == ".toml" or is_data(file))
+
+
+def _matching(incomplete: str, accepted: Callable[[Path], bool]) -> list[str]:
+    return [_shown(p, incomplete) for p in _beginning(incomplete) if p.is_file() and accepted(p)]
 
 
 def _predicates(rules: Path) -> list[str]:
@@ -85,21 +84,21 @@ def _shown(path: Path, incomplete: str) -> str:
 
 P = ParamSpec("P")
 R = TypeVar("R")
+_types = cache(types)
 Format = FileFormat
 Option = inspect.Parameter
 REQUIRED = inspect.Parameter.empty
-_READERS = "check", "convert"
-"""Commands that let rules or views read files, without an option --rules."""
+_READERS = "check", "convert"  # commands that let rules or views read files, without an option --rules
 
 
 def option(
-    said: str, type: Any, help: str, default: Any = None, *, name: str | None = None, **more: Any
+    usage: str, type: Any, help: str, default: Any = None, *, name: str | None = None, **more: Any
 ) -> Option:
     """Declare an option.
 
     Parameters
     ----------
-    said
+    usage
         As one types it: flags and, behind them, what stands for the value, as in ``"-k --k N"``.
     default
         `REQUIRED`: there is none. A flag without a value is off.
@@ -108,38 +107,41 @@ def option(
     more
         What else `typer.Option` takes.
     """
-    flags = [word for word in said.split() if word.startswith("-")]
-    value = next((word for word in said.split() if not word.startswith("-")), None)
-    given = typer.Option(*flags, help=help, metavar=value, **more)
+    flags = [word for word in usage.split() if word.startswith("-")]
+    value = next((word for word in usage.split() if not word.startswith("-")), None)
+    declaration = typer.Option(*flags, help=help, metavar=value, **more)
     return Option(
         name or max(flags, key=len).lstrip("-").replace("-", "_"),
         Option.KEYWORD_ONLY,
         default=False if type is bool else default,
-        annotation=Annotated[type, given],
+        annotation=Annotated[type, declaration],
     )
 
 
 def settings_options(settings: type, **others: Option) -> tuple[Option, ...]:
-    """An option for each field of a settings dataclass: type, default, range and documentation are those of the field.
+    """An option for each field of a settings dataclass; `others` replace options by the name of their field."""
+    fields = (each for each in ordered(settings) if each.name in others or each.metadata["option"] != "")
+    return tuple(others.get(each.name) or setting_option(settings, each.name) for each in fields)
+
+
+def setting_option(settings: type, name: str, kind: Any = None, **more: Any) -> Option:
+    """The option for a field of a settings dataclass: type, default, range and documentation are those of the field.
 
     Parameters
     ----------
-    others
-        Options of fields whose values the command line has in another form.
+    kind
+        Type, if the command line has the value in another form.
+    more
+        As for `option`.
     """
-    kinds, texts, found = types(settings), documentation(settings), []
-    for each in ordered(settings):
-        about = each.metadata
-        if each.name in others:
-            found.append(others[each.name])
-        elif about["option"] != "":
-            flags = about["option"] or f"--{each.name.replace('_', '-')}"
-            ranged = {"min": about["least"], "max": about["most"], "show_default": about["shown"]}
-            more = {key: value for key, value in ranged.items() if value is not None}
-            said = f"{flags} {about['metavar'] or ''}"
-            kind = _read_as(kinds[each.name])
-            found.append(option(said, kind, texts[each.name], each.default, name=each.name, **more))
-    return tuple(found)
+    field = next(each for each in ordered(settings) if each.name == name)
+    about = field.metadata
+    ranged = {"min": about["least"], "max": about["most"], "show_default": about["shown"]}
+    more = {key: value for key, value in ranged.items() if value is not None} | more
+    flags = about["option"] or f"--{name.replace('_', '-')}"
+    words = f"{flags} {about['metavar'] or ''}"
+    kind = kind or _read_as(_types(settings)[name])
+    return option(words, kind, documentation(settings)[name], field.default, name=name, **more)
 
 
 def _read_as(kind: Any) -> Any:
@@ -152,8 +154,8 @@ def _read_as(kind: Any) -> Any:
 
 def argument(name: str, type: Any, metavar: str, help: str, default: Any = REQUIRED, **more: Any) -> Option:
     """Declare an argument of a command."""
-    given = typer.Argument(metavar=metavar, help=help, **more)
-    return Option(name, Option.KEYWORD_ONLY, default=default, annotation=Annotated[type, given])
+    declaration = typer.Argument(metavar=metavar, help=help, **more)
+    return Option(name, Option.KEYWORD_ONLY, default=default, annotation=Annotated[type, declaration])
 
 
 def names(*options: Option) -> tuple[str, ...]:
@@ -164,13 +166,13 @@ def names(*options: Option) -> tuple[str, ...]:
 def taking(*options: Option) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Give a command its options, which it gets as keyword arguments."""
 
-    def given(command: Callable[P, R]) -> Callable[P, R]:
+    def declared(command: Callable[P, R]) -> Callable[P, R]:
         own = inspect.signature(command).parameters
         first = [Option("context", Option.KEYWORD_ONLY, annotation=typer.Context)] * ("context" in own)
         command.__signature__ = inspect.Signature([*first, *options])  # type: ignore[attr-defined]
         return command
 
-    return given
+    return declared
 
 
 # --- options of every command, and of all that read rules ---
@@ -193,13 +195,14 @@ def _open_log(context: typer.Context, param: typer.CallbackParam, value: Path | 
     run = running()
     if value is not None and not context.resilient_parsing:
         source = context.get_parameter_source(str(param.name))
-        said = source is not None and source.name == "COMMANDLINE"
-        if said or run.log is None:  # what stands before the command wins over the file
+        typed = source is not None and source.name == "COMMANDLINE"
+        if typed or run.log is None:  # what stands before the command wins over the file
             run.log = Log(value)
     return value
 
 
 _of_all = partial(option, is_eager=True, rich_help_panel="Of every command")
+# before or behind the name of any command; no command function takes them
 COMMON = (
     _of_all(
         "--quiet -q",
@@ -214,7 +217,6 @@ COMMON = (
         callback=_open_log,
     ),
 )
-"""Options that every command has, that may as well stand before the command, and that none is called with."""
 ALLOW_FILES = option(
     "--allow-files",
     bool,
@@ -244,10 +246,11 @@ def _size(text: str) -> int:
         raise typer.BadParameter(str(error)) from None
 
 
-def sizes(text: str | range) -> range:
+def sizes(text: str | int | range) -> range:
     """Read numbers of vertices, as in ``4`` or ``2..4``."""
-    if isinstance(text, range):  # the default
+    if isinstance(text, range):
         return text
+    text = str(text)  # a default may be a number
     if found := re.fullmatch(r"([0-9]{1,18})(?:\.\.([0-9]{1,18}))?", text):
         first, last = int(found[1]), int(found[2] or found[1])
         if 1 <= first <= last:
@@ -256,7 +259,6 @@ def sizes(text: str | range) -> range:
 
 
 _QUESTION_MARK = "Options follow a question mark and are joined by &: 'own=a.csv?percent=true'"
-_KNOWN = "Vertices of the part that an attacker knows, or several numbers, as in 2..4"
 rules_file = partial(option, "--rules FILE", autocompletion=rule_files)
 mapping_file = partial(
     option, "--mapping FILE", help="The private folder, or the table original,released in it."
@@ -278,12 +280,7 @@ SOURCES = argument(
     None,
     autocompletion=files_of_people,
 )
-ORIGINAL_OF_PEOPLE = option(
-    "--original FILE",
-    list[str] | None,
-    "The original: its schema (.toml), or its files, as anonymize takes them; repeatable.",
-    autocompletion=files_of_people,
-)
+# what files of people hold, where no schema says it: see `kgreason.cli.commands.the_schema`
 FILES = (
     option("--attributes NAME,...", list[str] | None, "Attributes whose values are names."),
     option("--numeric NAME,...", list[str] | None, "Attributes whose values are numbers."),
@@ -291,46 +288,15 @@ FILES = (
     option("--mutual NAME,...", list[str] | None, "Relations whose links run both ways, as married."),
     option("--table", bool, "The files are tables; FILE?id=COLUMN says which column names the users."),
 )
-"""What files of people hold, where no schema says it; `kgreason.cli.commands.the_schema` takes their values."""
-FUNCTIONS = option(
-    "--functions FILE.py", list[Path] | None, "Python file with @kgreason.function definitions."
-)
-DEPTH = option(
-    "--depth N",
-    int,
-    "How deep to nest nulls of one kind where rules are not warded, and so need a bound.",
-    Limits().depth,
-    min=0,
-)
-ROUNDS = option(
-    "--rounds N",
-    int,
-    "How many rounds to carry out where recursion makes new values.",
-    Limits().rounds,
-    min=1,
-)
 MEMORY_LIMIT = option(
     "--memory-limit SIZE",
     int | None,
     "Stop before more memory is held, as in 8GB; default: what is free at the start.",
     parser=_size,
 )
-K = option("-k --k N", int, "Number of places that look the same; 2 or more.", 3, min=2)
-DEFAULT_X = range(4, 5)
-_x = partial(option, "-x --x X|A..B", parser=sizes)
-X = _x(range, f"{_KNOWN}: 1 to 6 for kguard, up to 8 to be verified.", DEFAULT_X, show_default="4")
-SOME_X = _x(range | None, f"{_KNOWN}: 1 to 8.", show_default="2..6")
-MAX_SUBGRAPHS = option(
-    "--max-subgraphs N",
-    int | None,
-    "Refuse graphs with more connected subgraphs of x vertices; default: 10^9.",
-    min=1,
-)
 SEED = option("--seed N", int | None, "Repeatable randomness: for experiments only.", min=0)
 RELEASE = argument("release", str, "RELEASE", "The release: its folder or its table.")
 OUT = option("--out FILE", Path, "CSV file to write.", REQUIRED)
 FORCE = option("--force", bool, "Replace a file or table that is there.")
 AS_JSON = option("--json", bool, "Print JSON.", name="as_json")
-
-WRITTEN = SEED, FORCE, AS_JSON
-"""Options of commands that write something random."""
+WRITTEN = SEED, FORCE, AS_JSON  # of commands that write something random

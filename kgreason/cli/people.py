@@ -2,43 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from kgreason.base.errors import CallError
-from kgreason.cli import options
-from kgreason.cli.commands import group, guarded, original_schemas, print_json, refuse, the_schema
-from kgreason.cli.levels import levels_app
-from kgreason.cli.options import FILES, REQUIRED, argument, names, option, taking
+from kgreason.cli import options, terminal
+from kgreason.cli.commands import (
+    check_free,
+    counted,
+    group,
+    guarded,
+    original_schemas,
+    print_json,
+    refuse,
+    the_schema,
+)
+from kgreason.cli.options import FILES, REQUIRED, WRITTEN, argument, names, option, taking
 from kgreason.cli.releases import FOLDERS, PLAIN_FORMAT, check_releases, print_verdict, publish
 from kgreason.people.settings import PeopleModel, Settings
 
 if TYPE_CHECKING:
+    from kgreason.people.anonymity_levels import Levels
     from kgreason.people.file_schema import Schema
+    from kgreason.people.model import PeopleGraph
     from kgreason.people.verification.verdict import Published
 
+
 SETTINGS = options.settings_options(Settings)
+ORIGINAL = option(
+    "--original FILE",
+    list[str] | None,
+    "The original: its schema (.toml), or its files, as anonymize takes them; repeatable.",
+    autocompletion=options.files_of_people,
+)
 
 
 @guarded
-@taking(
-    options.SOURCES,
-    *SETTINGS,
-    *FOLDERS,
-    PLAIN_FORMAT,
-    options.AS_JSON,
-    *FILES,
-)
-def anonymize(
-    context: typer.Context,
-    data: Sequence[str] | None,
-    **asked: Any,
-) -> int:
+@taking(options.SOURCES, *SETTINGS, *FOLDERS, PLAIN_FORMAT, options.AS_JSON, *FILES)
+def anonymize(context: typer.Context, data: Sequence[str] | None, **asked: Any) -> int:
     """Make an anonymous version of a graph of people, and prove that it is."""
-    from kgreason.cli import terminal
     from kgreason.people import api
 
     where = f"with --method {asked['method']}"
@@ -68,7 +74,7 @@ def anonymize(
         "graph, degrees (k-degree).",
         REQUIRED,
     ),
-    options.ORIGINAL_OF_PEOPLE,
+    ORIGINAL,
     option(
         "--mapping FILE",
         list[Path] | None,
@@ -100,7 +106,6 @@ def verify(
     Exit code 0: it does; of a release alone, every part of the model that it tells of. 1: it does not, or that was not
     decided. 2: bad usage or input.
     """
-    from kgreason.cli import terminal
     from kgreason.people.api import verify as verify_people
     from kgreason.people.folder import read_published
 
@@ -136,13 +141,10 @@ def _check(
             f"{model} has one k for all users", hint="leave out --k-values, or say --model p-k-ad"
         )
     if mappings and not schemas:
-        raise CallError(
-            "who is who is said, but not of which original",
-            hint="name it with --original",
-        )
+        raise CallError("a mapping is named, but no original", hint="name it with --original")
     if schemas and not mappings and k_values is None:
         hint = "say --mapping FILE, or leave the original out to judge the release alone"
-        raise CallError("the original is named, but who is who is not said", hint=hint)
+        raise CallError("the original is named, but no mapping", hint=hint)
     for flag, places in (("--original", schemas), ("--mapping", mappings)):
         if places and len(places) != len(releases):
             hint = f"repeat {flag} once for each release, in the same order"
@@ -167,29 +169,22 @@ def _levels(file: str, release: Published, schemas: Sequence[Path | Schema], k: 
 
 
 @guarded
-@taking(
-    options.RELEASE,
-    options.mapping_file(Path, default=REQUIRED),
-    options.ORIGINAL_OF_PEOPLE,
-    options.AS_JSON,
-    *FILES,
-)
+@taking(options.RELEASE, options.mapping_file(Path, default=REQUIRED), ORIGINAL, options.AS_JSON, *FILES)
 def score(release: str, mapping: Path, original: Sequence[str] | None, as_json: bool, **asked: Any) -> int:
     """Measure what information a release of a graph of people keeps."""
-    from kgreason.cli.terminal import progress, rows, table
     from kgreason.people import api
     from kgreason.people.folder import read_published
     from kgreason.people.report import utility_items
 
     schema = the_schema(original, asked, "--original")
-    with progress() as shown:
+    with terminal.progress() as shown:
         found = read_published(Path(release), schema, mapping, shown)
     assert found.source is not None
     result = api.score(found.source.graph, found.graph, found.source.mapping)
     if as_json:
         print_json({"format": 1, **result.as_dict()})
     else:
-        table(list(rows(utility_items(result))))
+        terminal.table(list(terminal.rows(utility_items(result))))
     return 0
 
 
@@ -197,7 +192,7 @@ def score(release: str, mapping: Path, original: Sequence[str] | None, as_json: 
 @taking(
     options.RELEASE,
     options.mapping_file(Path, default=REQUIRED),
-    options.ORIGINAL_OF_PEOPLE,
+    ORIGINAL,
     option(
         "-k --k N",
         int | None,
@@ -215,18 +210,17 @@ def attack(release: str, mapping: Path, original: Sequence[str] | None, as_json:
     Exit code 0: each user has as many candidates as asked for, against what the release shows of the user. 1: some have
     fewer. 2: bad usage or input.
     """
-    from kgreason.cli.terminal import progress
     from kgreason.people import api
     from kgreason.people.folder import read_published
     from kgreason.people.result import Claim
-    from kgreason.release.folder_contents import said
+    from kgreason.release.folder_contents import readme_text
 
     schema = the_schema(original, asked, "--original")
-    with progress() as shown:
+    with terminal.progress() as shown:
         found = read_published(Path(release), schema, mapping, shown)
     assert found.source is not None
     k, k_values = asked["k"], asked["k_values"]
-    if k is None and k_values is None and (claim := Claim.found(said(Path(release)))) is not None:
+    if k is None and k_values is None and (claim := Claim.found(readme_text(Path(release)))) is not None:
         if claim.k is None:
             raise CallError("each user of this release has an own k", hint="say --k-values FILE, or -k N")
         k = claim.k
@@ -238,7 +232,80 @@ def attack(release: str, mapping: Path, original: Sequence[str] | None, as_json:
     return int(not attacks.holds)
 
 
+# --- generate-k ---
+
+
+def _range(text: str | tuple[int, int, int]) -> tuple[int, int, int]:
+    if isinstance(text, tuple):  # the default
+        return text
+    if found := re.fullmatch(r"([0-9]{1,18})-([0-9]{1,18})-([0-9]{1,18})", text):
+        return int(found[1]), int(found[2]), int(found[3])
+    raise typer.BadParameter(f"{text!r} is no range LOW-HIGH-STEP; say for instance 2-5-1 or 5-50-5")
+
+
+RANGE = option(
+    "--range LOW-HIGH-STEP", Any, "The levels, as in 2-5-1 or 5-50-5.", "2-5-1", parser=_range, name="steps"
+)
+Steps = tuple[int, int, int]
+
+
+@guarded
+@taking(
+    options.OUT,
+    options.SOURCES,
+    RANGE,
+    option("--alpha", float, "Exponent of the Zipf distribution, above 1.", 2.0),
+    *WRITTEN,
+    *FILES,
+)
+def zipf(steps: Steps, alpha: float, seed: int | None, **more: Any) -> int:
+    """Random levels, low ones by far the most frequent."""
+    import numpy as np
+
+    from kgreason.people.anonymity_levels import zipf_levels
+
+    rng = np.random.default_rng(seed)
+    return _write_levels(lambda graph: zipf_levels(graph, *steps, alpha, rng), **more)
+
+
+@guarded
+@taking(options.OUT, options.SOURCES, RANGE, options.FORCE, options.AS_JSON, *FILES)
+def te(steps: Steps, **more: Any) -> int:
+    """Levels that grow with the number of a user's edges."""
+    from kgreason.people.anonymity_levels import te_levels
+
+    return _write_levels(lambda graph: te_levels(graph, *steps), **more)
+
+
+def _write_levels(
+    make: Callable[[PeopleGraph], Levels],
+    out: Path,
+    data: Sequence[str] | None,
+    force: bool,
+    as_json: bool,
+    **files: Any,
+) -> int:
+    import numpy as np
+
+    from kgreason.people.anonymity_levels import write_levels
+    from kgreason.people.reading import read as read_people
+
+    with terminal.progress() as shown:
+        graph = read_people(the_schema(data, files), shown)
+    levels = make(graph)
+    check_free(out, force)
+    write_levels(out, graph, levels)
+    drawn = {int(k): int(n) for k, n in zip(*np.unique(levels, return_counts=True), strict=True)}
+    if as_json:
+        print_json({"format": 1, "file": str(out), "users": graph.n, "k": drawn})
+        return 0
+    print(f"{out}: {counted(graph.n, 'user')}")
+    for level, number in drawn.items():
+        print(f"  k = {level}: {number:,}")
+    return 0
+
+
 app = group(
     "Graphs of people: users with attributes, and relations between users.", anonymize, verify, attack, score
 )
-app.add_typer(levels_app, name="generate-k")
+app.add_typer(group("Make up the k of each user, for experiments.", zipf, te), name="generate-k")

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, get_args
 import typer
 
 from kgreason.base.errors import DataError, Diagnostic, KgreasonError, ProgramError, render_all
+from kgreason.base.memory import limited
 from kgreason.base.printable import hidden
-from kgreason.cli import options
+from kgreason.cli import options, terminal
 from kgreason.cli.commands import (
     check_no_table,
     counted,
@@ -25,18 +26,40 @@ from kgreason.cli.commands import (
 from kgreason.cli.error_messages import finding
 from kgreason.cli.options import Format, argument, option, rule_files, taking
 from kgreason.cli.run import aloud, complain, running, tell
+from kgreason.engine.limits import Limits
 
 if TYPE_CHECKING:
     from kgreason.language.check.program_checker import Examined
 
-LIMITS = options.DEPTH, options.ROUNDS, options.MEMORY_LIMIT, options.FUNCTIONS
+
+FUNCTIONS = option(
+    "--functions FILE.py", list[Path] | None, "Python file with @kgreason.function definitions."
+)
+LIMITS = (
+    option(
+        "--depth N",
+        int,
+        "How deep to nest nulls of one kind where rules are not warded, and so need a bound.",
+        Limits().depth,
+        min=0,
+    ),
+    option(
+        "--rounds N",
+        int,
+        "How many rounds to carry out where recursion makes new values.",
+        Limits().rounds,
+        min=1,
+    ),
+    options.MEMORY_LIMIT,
+    FUNCTIONS,
+)
 
 
 @guarded
 @taking(
     argument("files", list[Path], "FILE", "Rule files.", autocompletion=rule_files),
     option("--explain", bool, "Tell where labelled nulls can stand, and what each rule does to them."),
-    options.FUNCTIONS,
+    FUNCTIONS,
     options.AS_JSON,
 )
 def check(files: list[Path], explain: bool, functions: list[Path] | None, as_json: bool) -> int:
@@ -114,8 +137,8 @@ def _refused(found: Examined) -> tuple[Sequence[Diagnostic], bool]:
         return (), False
     refused = refusals(for_anonymization(program))
     heads = {rule.head.span: rule.head.predicate for rule in program.rules}
-    told = {heads.get(d.span) for d in refused if d.code == "E127" and d.span}
-    missing = [d for d in not_given(program) if d.span and heads[d.span] not in told]
+    reported = {heads.get(d.span) for d in refused if d.code == "E127" and d.span}
+    missing = [d for d in not_given(program) if d.span and heads[d.span] not in reported]
     return (*refused, *missing), not refused
 
 
@@ -150,8 +173,9 @@ def fmt(files: list[Path], check: bool, as_json: bool) -> int:
     changed, failed = list[str](), list[str]()
     text: str | None = None
     for file in files:
+        standard_input = str(file) == "-"
         try:
-            if str(file) == "-":
+            if standard_input:
                 differs, text = _format_input()
             else:
                 check_no_table(file)
@@ -160,15 +184,16 @@ def fmt(files: list[Path], check: bool, as_json: bool) -> int:
             complain(shown(error))
             failed.append(str(file))
             continue
-        if text is not None and str(file) == "-" and not check and not as_json:
-            with aloud():
-                print(text, end="")
         if differs:
             changed.append(str(file))
-            if str(file) != "-" and not as_json:
-                print(f"{file}: {'would change' if check else 'formatted'}")
-            elif check and not as_json:
-                print("<stdin>: would change")
+        if as_json:
+            continue
+        if standard_input and not check:
+            with aloud():
+                print(text, end="")
+        elif differs:
+            name = "<stdin>" if standard_input else file
+            print(f"{name}: {'would change' if check else 'formatted'}")
     if as_json:
         formatted = {"text": text} if text is not None and not check else {}
         print_json(
@@ -216,10 +241,7 @@ def reason(
     **bounds: int,
 ) -> int:
     """Derive facts from rules and data."""
-    from kgreason.base.memory import limited
-    from kgreason.cli.terminal import print_facts, print_profile, print_stats, progress
     from kgreason.data.fact_writing import check_outputs, write_facts, write_targets
-    from kgreason.engine.limits import Limits
     from kgreason.engine.statistics import Recorder
     from kgreason.reasoning import api
 
@@ -232,7 +254,7 @@ def reason(
     recorder, facts = Recorder(profile=profile), None
     with limited(limits.memory):
         try:
-            with progress() as bar:
+            with terminal.progress() as bar:
                 result = api.reason(
                     program, read, outputs=output or None, limits=limits, progress=bar, recorder=recorder
                 )
@@ -245,15 +267,15 @@ def reason(
             warn(result.warnings, program)
         finally:  # of a run that fails, or of which the user has enough, it is of interest all the more
             if profile and recorder.stats is not None:
-                print_profile(recorder.stats)
+                terminal.print_profile(recorder.stats)
             if stats and recorder.stats is not None:
-                print_stats(recorder.stats, facts)
+                terminal.print_stats(recorder.stats, facts)
         unwritten = [p for p in result.predicates if p not in dict(written)]
         if as_json:
             print_json(result.as_dict(unwritten, profile=profile))
             return 0
         with aloud():
-            print_facts(result.facts, unwritten)
+            terminal.print_facts(result.facts, unwritten)
         for predicate in unwritten:
             if not result.facts.count(predicate):
                 tell(f"{predicate}: 0 facts")
@@ -285,8 +307,6 @@ def explain(
     **bounds: int,
 ) -> int:
     """Tell why a fact holds, by a proof of least height, or why it does not; exits with 1 if it does not."""
-    from kgreason.cli.terminal import progress
-    from kgreason.engine.limits import Limits
     from kgreason.reasoning import api
 
     if as_json and dot:
@@ -294,7 +314,7 @@ def explain(
     limits = Limits(depth=bounds["depth"], rounds=bounds["rounds"], memory=bounds["memory_limit"])
     read = sources(data)
     program = load_rules(rules, functions, read)
-    with progress() as bar:
+    with terminal.progress() as bar:
         found = api.explain(program, goal, read, most=most, limits=limits, progress=bar)
     if as_json:
         print_json(found.as_dict())

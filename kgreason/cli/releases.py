@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from kgreason.base.atomic_files import check_settled
 from kgreason.base.errors import CallError
+from kgreason.cli import terminal
 from kgreason.cli.commands import print_json
 from kgreason.cli.options import Format, option
 from kgreason.cli.run import complain, tell
@@ -27,7 +29,7 @@ def publish(
     asked: Mapping[str, Any],
     failed: str = "what does not hold",
 ) -> tuple[Any, int]:
-    """Make a release, and print the result.
+    """Make a release, print the result, and return the result and the exit code.
 
     Parameters
     ----------
@@ -39,13 +41,7 @@ def publish(
         Values of options: those of `FOLDERS`, the format, the seed, and whether the result is printed as JSON.
     failed
         What the private report tells if the guarantee does not hold.
-
-    Returns
-    -------
-    tuple
-        The result, and the exit code.
     """
-    from kgreason.cli import terminal
     from kgreason.release.publication import Folders, interrupted
 
     release, private, seeded = asked["release"], asked["private"], asked["seed"] is not None
@@ -77,15 +73,7 @@ def publish(
 
 
 def check_releases(releases: Sequence[str], mappings: Sequence[Path] = ()) -> None:
-    """Tell of releases that were not confirmed when they were made.
-
-    Raises
-    ------
-    ReleaseError
-        If a folder is being replaced.
-    """
-    from kgreason.base.atomic_files import check_settled
-
+    """Warn of unconfirmed releases; `ReleaseError` if a folder is being replaced."""
     for folder in releases:
         if (Path(folder) / "UNVERIFIED").exists():
             tell(f"{folder} is marked UNVERIFIED: it was not confirmed when it was made", "warning")
@@ -94,13 +82,7 @@ def check_releases(releases: Sequence[str], mappings: Sequence[Path] = ()) -> No
 
 
 def one_mapping(mappings: Sequence[Path] | None) -> Path | None:
-    """The mapping of one release.
-
-    Raises
-    ------
-    CallError
-        If several are named.
-    """
+    """The mapping of one release; `CallError` if several are named."""
     if mappings and len(mappings) > 1:
         raise CallError("several mappings are named", hint="say --mapping FILE once")
     return mappings[0] if mappings else None
@@ -108,8 +90,6 @@ def one_mapping(mappings: Sequence[Path] | None) -> Path | None:
 
 def print_verdict(found: Any, rows: Callable[[Any], Sequence[tuple[str, str]]], *, as_json: bool) -> int:
     """Print a verdict; returns the exit code."""
-    from kgreason.cli import terminal
-
     if as_json:
         print_json({"format": 1, **found.as_dict()})
     else:

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kgreason.base.atomic_files import replacing
 from kgreason.base.errors import ReleaseError
 from kgreason.base.printable import printable, raw
-from kgreason.cli import options
+from kgreason.cli import options, terminal
 from kgreason.cli.commands import check_free, counted, guarded, load_rules, print_json, sources, tables
-from kgreason.cli.options import option, taking
+from kgreason.cli.options import option, setting_option, taking
 from kgreason.cli.run import tell
-from kgreason.isomorphism.settings import MAX_EXAMINED
+from kgreason.isomorphism.settings import MAX_EXAMINED, Settings
+from kgreason.release.digests import json_text
 
 if TYPE_CHECKING:
     from kgreason.isomorphism.risk.advice import Method, Risk
     from kgreason.isomorphism.risk.method_costs import Cost
 
 Line = tuple[str, ...]
-SECRET = "The named vertices are the most exposed ones: keep this output secret."
 
 
 @guarded
@@ -34,8 +35,14 @@ SECRET = "The named vertices are the most exposed ones: keep this output secret.
         list[str] | None,
         "A graph in which an attacker looks for the vertices of this one; repeatable.",
     ),
-    options.K,
-    options.SOME_X,
+    setting_option(Settings, "k"),
+    option(
+        "-x --x X|A..B",
+        range | None,
+        "Vertices of the part that an attacker knows, or several numbers, as in 2..4: 1 to 8.",
+        parser=options.sizes,
+        show_default="2..6",
+    ),
     option(
         "--max-subgraphs N",
         int,
@@ -59,7 +66,6 @@ def risk(
     **asked: Any,
 ) -> int:
     """Measure what a graph gives away before it is anonymized, and what anonymization would cost."""
-    from kgreason.cli.terminal import progress
     from kgreason.data.formats.vertex_names import spelling_note
     from kgreason.isomorphism import assessment
 
@@ -68,14 +74,16 @@ def risk(
             raise ReleaseError(f"{out}: there is no folder {out.parent}", hint="make it first")
         check_free(out, force)
     read = sources(data)
-    program = load_rules(rules, given=read)
+    program = load_rules(rules, bound=read)
     among = None if not population else tables(program, population)
-    with progress() as shown:
+    with terminal.progress() as shown:
         found = assessment.risk(program, read, population=among, progress=shown, **asked)
     if (alike := spelling_note(found.graph.labels.tolist())) is not None:
         tell(f"note: {alike}")
     if out is not None:
-        _write(out, found.as_dict(exposed))
+        with replacing(out) as temporary:
+            temporary.touch(mode=0o600)
+            temporary.write_text(json_text(found.as_dict(exposed)), encoding="utf-8")
     if as_json:
         print_json(found.as_dict(exposed))
     else:
@@ -84,17 +92,8 @@ def risk(
             call += ["--data", table]
         _print(found, exposed, [*call, "-k", str(found.k), *found.advice.options.split()])
     if exposed:
-        tell(SECRET)
+        tell("The named vertices are the most exposed ones: keep this output secret.")
     return 0
-
-
-def _write(out: Path, document: Mapping[str, object]) -> None:
-    from kgreason.base.atomic_files import replacing
-    from kgreason.release.publication import write_json
-
-    with replacing(out) as temporary:
-        temporary.touch(mode=0o600)
-        write_json(temporary, document)
 
 
 def _print(found: Risk, exposed: int, call: Sequence[str]) -> None:

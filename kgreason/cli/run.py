@@ -1,30 +1,113 @@
-"""One run of the command line: whether it is quiet, what it is logged to, and where its options come from."""
+"""One run of the command line: whether it is quiet, its log, and where its options come from."""
 
 from __future__ import annotations
 
 import io
 import json
+import os
 import shlex
 import sys
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TextIO
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from time import monotonic
+from typing import Any, TextIO
 
 import typer
 
-from kgreason.base.printable import printable
+from kgreason.base.errors import ReleaseError
+from kgreason.base.printable import hidden, printable
 from kgreason.base.progress import Progress
-from kgreason.cli.run_log import Log, Logged
-
-if TYPE_CHECKING:
-    from kgreason.cli.config import Config
-
+from kgreason.base.resources import VERSION
+from kgreason.cli.config import SUFFIX, Config
 
 _UNSAID = "context", "quiet", "log"
 _NOTHING: tuple[object, ...] = (None, [], ())
+
+
+class Log:
+    """A file to which lines are added as a run goes on.
+
+    A line is the time (UTC), the number of the process, what kind of line it is, and its text; further lines of a text
+    are indented. ``logging`` would replace six lines of this: its handlers report a full disk on standard error and go
+    on, where a run that was asked for a log must not, and they make files that everybody may read.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def write(self, kind: str, text: str) -> None:
+        """Add a line; `ReleaseError` if the file cannot be written, or its name does not end in ``.log``."""
+        if self.file.suffix != SUFFIX:
+            what = (
+                f"the log {self.file} does not end in .log: lines are added to it, and it may be another file"
+            )
+            raise ReleaseError(what, hint=f"name it {self.file}.log")
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        lines = f"{now} {os.getpid()} {kind} {printable(hidden(text))}".splitlines()
+        try:
+            with open(self.file, "a", encoding="utf-8", opener=partial(os.open, mode=0o600)) as stream:
+                stream.write("\n    ".join(line.rstrip() for line in lines) + "\n")
+        except OSError as error:
+            what = f"the log {self.file} cannot be written: {error.strerror or error}"
+            hint = "name another place with --log FILE, in a folder that exists"
+            raise ReleaseError(what, hint=hint) from error
+
+    def refuse(self, folders: Mapping[str, object]) -> None:
+        """Refuse a log that would be published, or replaced with the folder that it lies in (`ReleaseError`).
+
+        Parameters
+        ----------
+        folders
+            Parameters of this run by name; of interest are ``release`` and ``private``.
+        """
+        place = self.file.resolve()
+        now = [f for name in ("release", "private") if isinstance(f := folders.get(name), str | Path)]
+        inside = [f for f in now if Path(f).resolve() in (place, *place.parents)]
+        if inside or any(map(_is_release, place.parents)):
+            where = f"{inside[0]}, a folder of this run" if inside else "a folder that holds a release"
+            hint = "name a place beside it: --log run.log"
+            raise ReleaseError(f"the log {self.file} would lie in {where}", hint=hint)
+
+
+def _is_release(folder: Path) -> bool:
+    here = (folder / "README.txt").is_file()
+    return here and any((folder / name).is_file() for name in ("rules.vada", "people.toml", "links.toml"))
+
+
+class Logged:
+    """A `Progress` whose steps, with the seconds they took, and notes go to a log, too."""
+
+    def __init__(self, shown: Progress, log: Log) -> None:
+        self._shown, self._log = shown, log
+        self._title: str | None = None
+        self._since = monotonic()
+
+    def step(self, title: str, total: int | None = None, unit: str = "") -> None:
+        """End the step before and begin the next."""
+        self.close()
+        self._title, self._since = title, monotonic()
+        self._shown.step(title, total, unit)
+
+    def advance(self, units: int = 1) -> None:
+        """Pass it on."""
+        self._shown.advance(units)
+
+    def note(self, message: str) -> None:
+        """Write it down, and pass it on."""
+        self._log.write("note", message)
+        self._shown.note(message)
+
+    def close(self) -> None:
+        """End the current step."""
+        if self._title:
+            self._log.write("step", f"{self._title}: {monotonic() - self._since:.3f} s")
+        self._title = None
 
 
 @dataclass
@@ -35,10 +118,6 @@ class Run:
     ----------
     words
         The command line, without the name of the program.
-    quiet
-        Say nothing but errors, and what a command is there to print.
-    allow_files
-        Rule files may name any file and any server.
     config
         The file that options were read from, if there is one.
     context
@@ -65,25 +144,17 @@ class Run:
         return self.json or "--json" in words[: words.index("--") if "--" in words else len(words)]
 
     def begin(self, parameters: Mapping[str, Any]) -> None:
-        """Note in the log, if there is one, what is run.
-
-        Raises
-        ------
-        ReleaseError
-            If the log is in the wrong place, or cannot be written.
-        """
+        """Note in the log, if there is one, what is run; `ReleaseError` as `Log.refuse` and `Log.write`."""
         if self.log is None or self.begun:
             return
         log, self.log = self.log, None  # an error about the log cannot be logged
         log.refuse(parameters)
-        from kgreason.base.resources import VERSION
-
         log.write("start", f"kgreason {VERSION}: {shlex.join(['kgreason', *self.words])}")
-        said = {
+        given = {
             name: value for name, value in parameters.items() if name not in _UNSAID and value not in _NOTHING
         }
-        if said:
-            log.write("parameters", json.dumps(said, default=_text, ensure_ascii=False))
+        if given:
+            log.write("parameters", json.dumps(given, default=_text, ensure_ascii=False))
         self.log, self.begun = log, True
 
     def record(self, kind: str, text: str) -> None:
@@ -135,10 +206,10 @@ class _Hushed(io.TextIOBase):
 @contextmanager
 def hushed(quiet: bool) -> Iterator[None]:
     """Swallow what is printed while the block runs, but for results and complaints."""
-    with ExitStack() as stack:
-        if quiet:
-            stack.enter_context(redirect_stdout(_Hushed(sys.stdout)))
-            stack.enter_context(redirect_stderr(_Hushed(sys.stderr)))
+    if not quiet:
+        yield
+        return
+    with redirect_stdout(_Hushed(sys.stdout)), redirect_stderr(_Hushed(sys.stderr)):
         yield
 
 
@@ -166,8 +237,8 @@ def tell_options(config: Config, context: typer.Context, *, quiet: bool) -> None
     """Say which options of a command come from a file."""
     flags = config.flags(context)
     if flags:
-        unsaid = quiet and "--quiet" not in flags  # a file that a stranger wrote does not hide itself
-        with hushed(unsaid):
+        silent = quiet and "--quiet" not in flags  # a file that a stranger wrote does not hide itself
+        with hushed(silent):
             tell(f"{config.file} says {', '.join(flags)}")
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from kgreason.base import memory
 from kgreason.base.printable import printable, raw
+from kgreason.cli.run import logged
 from kgreason.engine.statistics import condensed, visible
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from kgreason.isomorphism.result import Anonymization
     from kgreason.isomorphism.verification.verdict import Verdict
     from kgreason.links.result import LinksAnonymization
-    from kgreason.links.verification.verdict import LinksVerdict
+    from kgreason.links.verification import LinksVerdict
     from kgreason.people.result import PeopleAnonymization
     from kgreason.people.verification.verdict import PeopleVerdict
     from kgreason.release.report.report_data import Item as Block
@@ -62,10 +63,8 @@ class Plain:
         """End the current step."""
         seconds = monotonic() - self._since
         if self._title and seconds > LINE_AFTER:
-            rate = (
-                f", {self._done:,} {self._unit}, {self._done / seconds:,.0f} a second" if self._unit else ""
-            )
-            print(f"{self._title}: {seconds:.1f} s{rate}", file=sys.stderr)
+            rate = f", {self._done:,} {self._unit}, {self._done / seconds:,.0f} a second"
+            print(f"{self._title}: {seconds:.1f} s{rate if self._unit else ''}", file=sys.stderr)
         self._title = None
 
 
@@ -95,11 +94,9 @@ def _compiling(progress: Progress) -> Callable[[bool], None]:
 
     @cache
     def tell(kept: bool) -> None:
-        unkept = (
-            "some seconds in each run: no folder can be written to keep them, NUMBA_CACHE_DIR may name one"
-        )
         once = "compiling kernels for this machine: each once, some seconds"
-        progress.note(once if kept else f"compiling kernels, {unkept}")
+        again = "compiling kernels, some seconds in each run: no folder can be written to keep them"
+        progress.note(once if kept else f"{again}, NUMBA_CACHE_DIR may name one")
 
     return tell
 
@@ -108,7 +105,6 @@ def _compiling(progress: Progress) -> Callable[[bool], None]:
 def progress() -> Iterator[Progress]:
     """Show progress on standard error, and log it, while the block runs."""
     from kgreason.base import jit
-    from kgreason.cli.run import logged
 
     with _shown() as shown, logged(shown) as both:
         jit.compiling = _compiling(both)
@@ -274,7 +270,7 @@ def _for_x(verdict: Verdict, joint: str = " for ") -> str:
 
 
 def _held(verdict: Examined) -> str:
-    from kgreason.release.report.words import state_words
+    from kgreason.release.report.sections import state_words
 
     if verdict.needs_original and verdict.holds:
         return "holds, as far as a release alone tells"
@@ -354,8 +350,8 @@ def rows(items: Iterable[Block]) -> Iterator[Row]:
             yield f"{name}{best}", item.value if item.before is None else f"{item.before} -> {item.value}"
         elif isinstance(item, Table):
             for first, *cells in item.rows:
-                told = (f"{cell} {name}" for name, cell in zip(item.columns[1:], cells, strict=True))
-                yield f"{item.title.lower()} of {first}", ", ".join(told)
+                named = (f"{cell} {name}" for name, cell in zip(item.columns[1:], cells, strict=True))
+                yield f"{item.title.lower()} of {first}", ", ".join(named)
 
 
 def table(rows: list[Row]) -> None:

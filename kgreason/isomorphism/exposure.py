@@ -17,7 +17,7 @@ from kgreason.isomorphism.attacks.attack_settings import PARTS, Part, World, ind
 from kgreason.isomorphism.attacks.known_parts import Means, Parts, candidates, draw_parts
 from kgreason.isomorphism.risk.candidate_counts import knowledge
 from kgreason.language.check.checked_program import CheckedProgram
-from kgreason.release.report.candidate_tables import Seen, Sight, by_classes
+from kgreason.release.report.candidate_tables import Candidates, CandidateSets, by_classes
 
 TARGETS = 200  # target subgraphs of each size
 PLACES = 50_000  # occurrences examined in either graph
@@ -39,7 +39,7 @@ def exposures(
     parts: Vertices | None = None,
     rng: np.random.Generator | None = None,
     progress: Progress = SILENT,
-) -> list[Seen]:
+) -> list[Candidates]:
     """Candidates of vertices by degrees and neighbourhoods, and of x-subgraphs, before and after anonymization.
 
     Parameters
@@ -56,11 +56,13 @@ def exposures(
     return [*found, *_of_parts(original, released, mapping, rules, sizes, parts, rng)]
 
 
-def _of_vertices(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices) -> Iterator[Seen]:
+def _of_vertices(
+    original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices
+) -> Iterator[Candidates]:
     both, n = united(original, released), original.n
     for name, classes in knowledge(both, NEIGHBOURHOODS, refined=both.m <= REFINED):
         if classes is None:
-            yield Seen(name, remark=TOO_LARGE)
+            yield Candidates(name, remark=TOO_LARGE)
         else:
             yield by_classes(name, classes[:n], classes[n:], mapping)
 
@@ -73,7 +75,7 @@ def _of_parts(
     sizes: Sequence[int],
     parts: Vertices | None,
     rng: np.random.Generator | None,
-) -> Iterator[Seen]:
+) -> Iterator[Candidates]:
     """Candidates of x-subgraphs without and with knowledge of the rules; the attacker knows the released weights."""
     whole = original if parts is None else inside(original, parts)
     before = World(original, original, np.arange(original.n), whole)
@@ -87,7 +89,7 @@ def _of_parts(
             (part, f"part of {size} {'vertex' if size == 1 else 'vertices'}, {what}") for part, what in kinds
         ]
         if size > LARGEST or rng is None or original.m + released.m > MOST_EDGES:
-            yield from (Seen(name, remark=TOO_LARGE) for _, name in names)
+            yield from (Candidates(name, remark=TOO_LARGE) for _, name in names)
             continue
         drawn = draw_parts(whole, size, TARGETS, rng)
         if len(drawn.members):
@@ -95,12 +97,16 @@ def _of_parts(
                 yield _of_part(name, part, before, after, means, drawn)
 
 
-def _of_part(name: str, part: Part, original: World, released: World, means: Means, drawn: Parts) -> Seen:
+def _of_part(
+    name: str, part: Part, original: World, released: World, means: Means, drawn: Parts
+) -> Candidates:
     first, second = (candidates(world, part, means, drawn.members) for world in (original, released))
     more = [] if drawn.all else [f"a sample of at most {TARGETS} parts"]
     cut = [where for found, where in ((first, "original"), (second, "release")) if not found.complete]
     if cut:
         places = " and of the ".join(cut)
         more.append(f"candidates are at least so many, for not all places of the {places} were looked at")
-    before, after = (Sight(found.sizes, found.right, sampled=not drawn.all) for found in (first, second))
-    return Seen(name, before, after, "; ".join(more))
+    before, after = (
+        CandidateSets(found.sizes, found.right, sampled=not drawn.all) for found in (first, second)
+    )
+    return Candidates(name, before, after, "; ".join(more))

@@ -21,7 +21,7 @@ from kgreason.isomorphism.report_words import Promise
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.check.expressions import walk
 from kgreason.language.syntax.syntax_tree import Constant, Variable
-from kgreason.release.folder_contents import FILES, Contents, files, is_of_kgreason, not_drawn, said
+from kgreason.release.folder_contents import FILES, Contents, files, is_of_kgreason, not_drawn, readme_text
 from kgreason.release.table_layout import LISTING, Layout, Stored, found_edges, found_nodes
 from kgreason.release.verdicts import Item
 
@@ -161,7 +161,7 @@ def form(
         if not {*columns} <= {*known.columns, *safe_names(known.columns), *COLUMNS}:
             named = f"{', '.join(columns)}, in the original {', '.join(known.columns)}"
             told.append(f"{layout.edges[name].file}: columns are called {named}")
-    return files(folder, contents_of(program, layout, released, claim_of(said(folder))), told)
+    return files(folder, contents_of(program, layout, released, claim_of(readme_text(folder))), told)
 
 
 def _readme(

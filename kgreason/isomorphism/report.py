@@ -11,8 +11,8 @@ from kgreason.base.progress import SILENT, Progress
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
 from kgreason.isomorphism.report_words import Promise, done_private, safe_private, safe_public, verdict_words
 from kgreason.isomorphism.verification.verdict import Verdict
-from kgreason.release.report.candidate_tables import Seen, risk_items
-from kgreason.release.report.report_data import Figure, Item, Report, Section, Table
+from kgreason.release.report.candidate_tables import Candidates, risk_items
+from kgreason.release.report.report_data import FILES, TEXTS, Figure, Item, Report, Section, Table
 from kgreason.release.report.sections import (
     Run,
     distributions,
@@ -22,8 +22,8 @@ from kgreason.release.report.sections import (
     limits_section,
     published,
     run_section,
+    state_words,
 )
-from kgreason.release.report.words import FILES, TEXTS, state_words
 
 if TYPE_CHECKING:
     from kgreason.isomorphism.attacks.attack_results import Attacks
@@ -107,7 +107,7 @@ def verdict_figures(verdict: Verdict) -> Iterator[Figure]:
         yield Figure("Changes", str(verdict.edits), "better is less", "edits", key=True)
 
 
-def _seen(result: Anonymization, run: Run, progress: Progress) -> list[Seen]:
+def _seen(result: Anonymization, run: Run, progress: Progress) -> list[Candidates]:
     from kgreason.isomorphism.exposure import exposures
 
     if run.program is None:
@@ -118,7 +118,7 @@ def _seen(result: Anonymization, run: Run, progress: Progress) -> list[Seen]:
     return exposures(*graphs, run.program, sizes, release.parts, run.generator, progress)
 
 
-def _risk(seen: list[Seen], promise: Promise) -> Iterator[Item]:
+def _risk(seen: list[Candidates], promise: Promise) -> Iterator[Item]:
     promised = [] if promise.baseline else [one for one in seen if one.of_parts]
     others = [one for one in seen if one not in promised]
     degrees = next((one for one in others if one.knowledge == "in- and out-degree"), None)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.isomorphism.definition import Guarantee
 from kgreason.isomorphism.verification.verdict import Verdict
-from kgreason.release.report.words import SHARED, safe_for_everybody, safe_for_owner, said, state_words
+from kgreason.release.report.report_data import SHARED
+from kgreason.release.report.sections import safe_for_everybody, safe_for_owner, sentence, state_words
 
 if TYPE_CHECKING:
     pass
@@ -55,7 +56,7 @@ class Promise:
 
     @property
     def term(self) -> str:
-        """Name of its definition in `kgreason.release.report.words.TERMS`."""
+        """Name of its definition in `kgreason.release.report.report_data.TERMS`."""
         return "k-isomorphism" if self.baseline else "(k,x)-isomorphism"
 
     @property
@@ -63,7 +64,7 @@ class Promise:
         """Meaning of the guarantee for an attacker, without a full stop."""
         if self.baseline:
             return SHARED["k_iso"]
-        return said("meaning", promise=self)
+        return sentence("meaning", promise=self)
 
     @property
     def vertices(self) -> str:
@@ -93,7 +94,7 @@ def done_private(
 ) -> str:
     """Description of the anonymization with figures of the original; secret."""
     weighted = any(r.weight is not None for r in released.relations.values())
-    return said(
+    return sentence(
         "done_rules",
         name=METHODS.get(method, method),
         original=original,
@@ -112,7 +113,7 @@ def safe_private(promise: Promise, verdict: Verdict, *, seeded: bool) -> str:
         unsafe = "" if verdict.as_promised else f"{SHARED['no_blocks']}, so do not publish it"
         return f"{SHARED['k_iso']}{unsafe}."
     if verdict.nothing_against and not verdict.as_promised and delta is not None and not seeded:
-        return said("sampled", total=delta.total)
+        return sentence("sampled", total=delta.total)
     number = "" if delta is None or not delta.total else f" for all {delta.total:,} such subgraphs"
     kept = f"{promise.meaning}; an independent check of what was written confirmed it{number}."
     undecided = "could not decide for all subgraphs whether they are protected, so nothing is confirmed"
@@ -126,7 +127,7 @@ def _refuted(promise: Promise, verdict: Verdict) -> str:
     if others or delta is None or delta.satisfied + delta.undecided == delta.total:
         return ""
     bad = delta.total - delta.satisfied - delta.undecided
-    return said("refuted", promise=promise, delta=delta, bad=bad)
+    return sentence("refuted", promise=promise, delta=delta, bad=bad)
 
 
 def safe_public(promise: Promise, *, confirmed: bool, seeded: bool) -> str:

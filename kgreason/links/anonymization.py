@@ -13,14 +13,13 @@ from kgreason.links.folder import contents_of, form, read_released, write_links
 from kgreason.links.report import private_report
 from kgreason.links.result import LinksAnonymization
 from kgreason.links.settings import Settings
-from kgreason.links.verification.checker import verify_links
-from kgreason.links.verification.verdict import Source
+from kgreason.links.verification import Source, verify_links
 from kgreason.release.mapping import write_mapping
 from kgreason.release.pipeline import Family
 
 if TYPE_CHECKING:
     from kgreason.graph.knowledge_graph import Vertices
-    from kgreason.links.anonymizers.strategies import LinksRelease
+    from kgreason.links.anonymizers import LinksRelease
     from kgreason.links.model import Original, Released
     from kgreason.release.folder_contents import Contents
     from kgreason.release.report.report_data import Report
@@ -42,10 +41,6 @@ class Links(Family["LinksRelease", Judged, LinksAnonymization]):
 
     Attributes
     ----------
-    original
-        The links and the sensitive relation.
-    asked
-        Settings of the anonymization.
     clusters
         Cluster of each entity; `None` for strategies without clusters.
     format
@@ -59,11 +54,11 @@ class Links(Family["LinksRelease", Judged, LinksAnonymization]):
 
     def anonymize(self) -> LinksRelease:
         """Apply the strategy and give the nodes random labels."""
-        from kgreason.links.anonymizers.strategies import apply, publish
+        from kgreason.links.anonymizers import apply, publish
 
         graph, strategy = self.original.graph, self.asked.strategy
-        alone = np.arange(graph.n) if self.clusters is None else self.clusters
-        made, node = apply(graph, alone, strategy, self.asked.percent or 0, self.rng)
+        clusters = np.arange(graph.n) if self.clusters is None else self.clusters
+        made, node = apply(graph, clusters, strategy, self.asked.percent or 0, self.rng)
         return publish(made, strategy, node, graph.labels, self.secret)
 
     def held(self, made: LinksRelease) -> Judged:
@@ -97,8 +92,9 @@ class Links(Family["LinksRelease", Judged, LinksAnonymization]):
             form=read.files,
         )
         self.clock.lap("verify")
-        told = verdict, self.original, made, asked, self.clusters
-        return LinksAnonymization(*told, seconds=self.clock.laps, run=self.run)
+        return LinksAnonymization(
+            verdict, self.original, made, asked, self.clusters, seconds=self.clock.laps, run=self.run
+        )
 
     def report(self, found: LinksAnonymization) -> Report:
         """The owner's report (private)."""

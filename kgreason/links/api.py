@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
-from kgreason.base.errors import AnonymizationError, CallError
+from kgreason.base.errors import AnonymizationError
 from kgreason.base.progress import SILENT, Progress
 from kgreason.base.setting_fields import (
     check_numbers,
     check_probabilities,
     check_ranges,
+    check_type,
     configured,
     reported,
     setting,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from kgreason.links.attacks.disclosure import Disclosure
     from kgreason.links.model import LinkGraph, Original, Released
     from kgreason.links.result import LinksAnonymization
-    from kgreason.links.verification.verdict import LinksVerdict
+    from kgreason.links.verification import LinksVerdict
     from kgreason.people.file_schema import Schema
 
     Release: TypeAlias = Released | Path | str
@@ -76,16 +77,15 @@ def anonymize(data: Data | Mapping[str, Any] | None, call: Call) -> LinksAnonymi
     (True, 6, 1.0)
     """
     from kgreason.links.anonymization import Links
-    from kgreason.links.arguments import check_links
+    from kgreason.links.arguments import check_options
     from kgreason.people.reading import schema_of
     from kgreason.release import pipeline
     from kgreason.release.plain_tables import check_plain, plain_format
     from kgreason.release.report.sections import Run
 
-    rules, sensitive, strategy, percent = call.rules, call.sensitive, call.strategy, call.percent
+    rules, sensitive, percent = call.rules, call.sensitive, call.percent
     seed, folders, progress = call.seed, call.folders, call.progress
-    check_links(strategy, percent, call.clustering, call.clusters)
-    check_ranges(call)
+    check_options(call)
     if folders is not None:
         check_plain(folders.format)
         check_folders(folders, progress)
@@ -96,22 +96,22 @@ def anonymize(data: Data | Mapping[str, Any] | None, call: Call) -> LinksAnonymi
     graph = original.graph
     if not graph.n:
         raise AnonymizationError(
-            f"nothing is known of anybody but {original.sensitive.name}: there is nothing to release",
+            f"the data hold no relation or value besides {original.sensitive.name}: there is nothing to release",
             hint="name files with other relations, or with values",
         )
     clock.lap("read")
     found, how, least = _clustered(graph, call, rng, progress)
-    share = (50 if percent is None else percent) if strategy == "partial" else None
+    share = (50 if percent is None else percent) if call.strategy == "partial" else None
     asked = replace(call, k=least, percent=share, clustering=how)
     parameters = {"method": "links", **reported(asked)}
     run = Run(parameters, seed, sampling=np.random.default_rng(seed))
     chosen = None if folders is None else folders.format
-    format = chosen or plain_format(_kept(data, rules))
+    format = chosen or plain_format(_input_format(data, rules))
     family = Links(original, asked, found, format, rng=rng, run=run, clock=clock, progress=progress)
     return pipeline.run(family, folders)
 
 
-def _kept(data: object, rules: Rules | None) -> str | None:
+def _input_format(data: object, rules: Rules | None) -> str | None:
     """Format of the first data file; `None` for data in memory."""
     from kgreason.data.format_list import format_of
     from kgreason.data.program_tables import first_files
@@ -130,36 +130,34 @@ def _original(
     data: Data | Mapping[str, Any] | None, rules: Rules | None, sensitive: str | None, progress: Progress
 ) -> Original:
     from kgreason.links.model import Original
+    from kgreason.links.reading import read as read_links
     from kgreason.people.file_schema import Schema
 
     if rules is not None:
-        check_data(data)
         return of_rules(rules, cast("Mapping[str, Any] | None", data), sensitive=sensitive, progress=progress)
     if isinstance(data, Original):
         if sensitive not in (None, data.sensitive.name):
             raise AnonymizationError(
-                f"{sensitive!r} is said to be sensitive, but the graph has {data.sensitive.name!r}",
+                f"{sensitive!r} is named as sensitive, but the graph has {data.sensitive.name!r}",
                 hint="leave it out: the graph says it",
             )
         return data
-    if not isinstance(data, Schema | Path | str):
-        raise CallError(
-            f"data are what kgreason.links.read returns or a schema, not of type {type(data).__name__}",
-            hint="for instance the path of a schema file, or kgreason.people.schema(...) of tables and graphs",
-        )
+    check_type(
+        data,
+        Schema | Path | str,
+        "data are what kgreason.links.read returns or a schema",
+        "for instance the path of a schema file, or kgreason.people.schema(...) of tables and graphs",
+    )
     if sensitive is None:
-        raise AnonymizationError("it is not said which relation is sensitive", hint='say sensitive="friends"')
-    from kgreason.links.reading import read as read_links
-
-    return read_links(data, sensitive, progress)
+        raise AnonymizationError("no sensitive relation is named", hint='say sensitive="friends"')
+    return read_links(cast("Schema | Path | str", data), sensitive, progress)
 
 
 def _clustered(
     graph: LinkGraph, settings: Settings, rng: np.random.Generator, progress: Progress
 ) -> tuple[Vertices | None, str | None, int | None]:
     """Cluster of each entity, name of the clustering and least cluster size; `None` each if clusters have no effect."""
-    from kgreason.links.anonymizers.clusters import clusters_of
-    from kgreason.links.arguments import clusters_of as given
+    from kgreason.links.anonymizers import clusters_of, given_clusters
 
     strategy, k, clustering, clusters = settings.strategy, settings.k, settings.clustering, settings.clusters
     valued = any(len(a) for a in graph.attributes.values())
@@ -172,11 +170,11 @@ def _clustered(
                 )
         return None, None, None
     if clusters is not None:
-        found = given(clusters, graph)
+        found = given_clusters(clusters, graph)
         smallest = int(np.bincount(found).min(initial=graph.n)) if graph.n else k or 1
         if k is not None and smallest < k:
             raise AnonymizationError(
-                f"a cluster has {smallest:,} of the {k:,} entities that are asked for",
+                f"a cluster has {smallest:,} entities, fewer than k = {k}",
                 hint="give larger clusters, or a smaller k",
             )
         return found, None, smallest if k is None else k
@@ -209,12 +207,18 @@ def of_rules(
     AnonymizationError
         If no sensitive predicate is named.
     """
-    from kgreason.links.arguments import sensitive_of
     from kgreason.links.reading import links_of_program
 
     check_data(data)
     program = load(rules, allow_files=allow_files)
-    return links_of_program(program, data or {}, sensitive_of(program, sensitive), progress)
+    if sensitive is None:
+        if len(program.sensitive) != 1:
+            several = f"the rules call {' and '.join(program.sensitive)} sensitive, and one can be"
+            what = several if program.sensitive else "no sensitive predicate is named"
+            hint = 'name it with sensitive (--sensitive), or write @sensitive("control"). in the rules'
+            raise AnonymizationError(what, hint=hint)
+        (sensitive,) = program.sensitive
+    return links_of_program(program, data or {}, sensitive, progress)
 
 
 def verify(
@@ -253,22 +257,12 @@ def verify(
     DataError, ReleaseError
         If a file is invalid, or the mapping belongs to another release.
     """
-    from kgreason.links.arguments import (
-        check_judged,
-        check_original,
-        check_percent,
-        check_strategy,
-        mapping_of,
-        released_of,
-    )
+    from kgreason.links.arguments import check_judged, check_original, mapping_of, released_of
     from kgreason.links.folder import form
-    from kgreason.links.verification.checker import verify_links as decide
-    from kgreason.links.verification.verdict import Source
+    from kgreason.links.verification import Source
+    from kgreason.links.verification import verify_links as decide
 
-    check_numbers(k=(k, 1))
-    if strategy is not None:
-        check_strategy(strategy)
-    check_percent(percent)
+    check_ranges(Settings(k=k, strategy=Settings.strategy if strategy is None else strategy, percent=percent))
     if original is not None:
         check_original(original)
     if (original is None) != (mapping is None):
@@ -280,7 +274,7 @@ def verify(
         source = Source(original.graph, mapping_of(mapping, original.graph, found.graph))
         if sensitive is not None and sensitive != original.sensitive.name:
             raise AnonymizationError(
-                f"{sensitive!r} is said to be sensitive, but the original has {original.sensitive.name!r}",
+                f"{sensitive!r} is named as sensitive, but the original has {original.sensitive.name!r}",
                 hint="leave it out: the original says it",
             )
         sensitive = original.sensitive.name
@@ -358,22 +352,22 @@ def attack(
     True
     """
     from kgreason.links.arguments import (
-        check_attack,
         check_noise,
         check_original,
         mapping_of,
+        meaningless,
         released_of,
         thresholds_of,
     )
     from kgreason.links.attacks.disclosure import disclosure
     from kgreason.links.attacks.entity_pairs import check_unheld
     from kgreason.links.attacks.noisy_or import Noise, beliefs_of, knowledge_of
-    from kgreason.links.attacks.rule_adversary import rule_beliefs
+    from kgreason.links.attacks.rule_attacker import rule_beliefs
 
     if (noise is None) == (rules is None):
         raise AnonymizationError(
-            "an adversary infers by the noise of relations, or by rules",
-            hint="say for instance noise={'classmates': 0.4}, or rules='adversary.vada'",
+            "an attacker infers by the noise of relations, or by rules",
+            hint="say for instance noise={'classmates': 0.4}, or rules='attacker.vada'",
         )
     check_numbers(worlds=(worlds, 1), seed=(seed, 0))
     check_probabilities(leak=leak)
@@ -382,7 +376,10 @@ def attack(
     found = released_of(released)
     node = mapping_of(mapping, original.graph, found.graph)
     check_unheld(found, original.sensitive.name)
-    check_attack(found, by_rules=rules is not None, sharp=sharp, worlds=worlds, seed=seed)
+    used = {"sharp": sharp, "worlds": worlds is not None, "seed": seed is not None}
+    for option, why in meaningless(found, by_rules=rules is not None).items():
+        if used[option]:
+            raise AnonymizationError(f"{option} has no meaning {why}", hint="leave it out")
     mutual, known = original.sensitive.mutual, knowledge_of(original.graph)
     if noise is not None:
         check_noise(noise, found)

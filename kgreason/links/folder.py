@@ -26,7 +26,7 @@ from kgreason.graph.knowledge_graph import Vertices
 from kgreason.links.model import LinkGraph, Observations, Released, observations
 from kgreason.links.report import public_report
 from kgreason.links.settings import CLUSTERED, DONE, Strategy
-from kgreason.links.verification.checker import clusters, shows_clusters
+from kgreason.links.verification import clusters, shows_clusters
 from kgreason.people.model import Attribute, Counts, Kind, Texts, attribute
 from kgreason.people.release_tables import (
     Columns,
@@ -43,17 +43,20 @@ from kgreason.people.release_tables import (
     write_folder,
 )
 from kgreason.people.statements import texts
-from kgreason.release.folder_contents import README, UNVERIFIED, Contents, files, not_drawn, said
+from kgreason.release.folder_contents import Contents, files, not_drawn, readme_text
 from kgreason.release.plain_tables import cell, found_format, indented, width
 from kgreason.release.read_back import UNCHANGED, check_files
+from kgreason.release.table_layout import README, UNVERIFIED
 from kgreason.release.verdicts import Item
 
-NODES, VALUES, LINKS = TABLES = ("nodes", "attributes", "links")
-"""Stems of the table files."""
+NODES, VALUES, LINKS = TABLES = ("nodes", "attributes", "links")  # stems of the table files
 SCHEMA = "links.toml"
+KEYS = {"relations": ("mutual", "directed", "weighted"), "attributes": ("numeric", "categorical")}
 HEADERS = {NODES: ("node", "size"), VALUES: ("node", "attribute", "value")}
-COUNTED, WEIGHTED = ("source", "relation", "target", "count"), ("weight",)
-"""Columns of the link table, and the additional column if a relation is weighted."""
+COUNTED, WEIGHTED = (
+    ("source", "relation", "target", "count"),
+    ("weight",),
+)  # columns; the last if there are weights
 
 
 def names_of(format: str) -> dict[str, str]:
@@ -62,15 +65,10 @@ def names_of(format: str) -> dict[str, str]:
 
 
 def write_links(folder: Path, released: Released, format: str = "csv") -> None:
-    """Write a release of links into a folder, as the files of `names_of`.
+    """Write a release of links into a folder, as the files of `names_of`, with tables in the given format.
 
     Weights are written in full precision. Values without nodes and attributes without values are left out; relations
     without links are named in the schema.
-
-    Parameters
-    ----------
-    format
-        Format of the tables: ``"csv"``, ``"tsv"`` or ``"parquet"``.
 
     Raises
     ------
@@ -111,26 +109,18 @@ def _link_rows(graph: LinkGraph) -> Columns:
 
 def _schema(released: Released) -> str:
     graph = released.graph
-    relations: dict[str, list[str]] = {"mutual": [], "directed": [], "weighted": []}
+    names: dict[str, list[str]] = {key: [] for keys in KEYS.values() for key in keys}
     for name, found in sorted(graph.observed.items()):
-        relations["mutual" if found.mutual else "directed"].append(name)
+        names["mutual" if found.mutual else "directed"].append(name)
         if found.weight is not None:
-            relations["weighted"].append(name)
-    kinds: dict[str, list[str]] = {"numeric": [], "categorical": []}
+            names["weighted"].append(name)
     for name, a in sorted(graph.attributes.items()):
         if len(a):
-            kinds[a.kind].append(name)
-    return "\n".join(
-        [
-            f'strategy = "{released.strategy}"',
-            *("", "[relations]", *_lists(relations)),
-            *("", "[attributes]", *_lists(kinds), ""),
-        ]
-    )
-
-
-def _lists(names: dict[str, list[str]]) -> list[str]:
-    return [f"{key} = [{listed(some)}]" for key, some in names.items()]
+            names[a.kind].append(name)
+    lines = [f'strategy = "{released.strategy}"']
+    for section, keys in KEYS.items():
+        lines += ["", f"[{section}]", *(f"{key} = [{listed(names[key])}]" for key in keys)]
+    return "\n".join([*lines, ""])
 
 
 def read_released(folder: Path) -> Released:
@@ -157,26 +147,26 @@ def read_released(folder: Path) -> Released:
 
 def _whole(raw: Raw, column: int) -> Counts:
     """A column of integers of at least 1."""
-    code, said = coded(raw.columns[column])
-    numbers = np.zeros(len(said), dtype=np.int64)
-    for i, text in enumerate(said):
+    code, distinct = coded(raw.columns[column])
+    numbers = np.zeros(len(distinct), dtype=np.int64)
+    for i, text in enumerate(distinct):
         if text.isascii() and text.isdecimal() and len(text) < 16:  # sums fit into int64
             numbers[i] = int(text)
     if (bad := np.flatnonzero(numbers[code] < 1)).size:
         row = int(bad[0])
-        what = f"the {raw.names[column]} is {said[code[row]]!r}, not a whole number of at least 1"
+        what = f"the {raw.names[column]} is {distinct[code[row]]!r}, not a whole number of at least 1"
         raise raw.error(row, what, hint=UNCHANGED)
     return numbers[code]
 
 
 def _known(raw: Raw, column: int, names: Sequence[str]) -> Vertices:
     """Numbers of the relations or attributes in a column."""
-    code, said = coded(raw.columns[column])
+    code, distinct = coded(raw.columns[column])
     number = {name: i for i, name in enumerate(names)}
-    found = np.array([number.get(text, -1) for text in said], dtype=np.int64)[code]
+    found = np.array([number.get(text, -1) for text in distinct], dtype=np.int64)[code]
     if (bad := np.flatnonzero(found < 0)).size:
         row = int(bad[0])
-        what = f"the {raw.names[column]} {said[code[row]]!r} is not in {SCHEMA}"
+        what = f"the {raw.names[column]} {distinct[code[row]]!r} is not in {SCHEMA}"
         raise raw.error(row, what, hint=UNCHANGED)
     return found
 
@@ -190,18 +180,18 @@ def _refuse_again(raw: Raw, *columns: Vertices) -> None:
         raise raw.error(int(again[0]), "a row that stands again", hint=UNCHANGED)
 
 
-def _nodes(raw: Raw) -> str:
+def _node_table(raw: Raw) -> str:
     """File name of the node table of the same release."""
     return Path(raw.file).with_stem(NODES).name
 
 
 def _attributes(raw: Raw, labels: object, described: _Description) -> dict[str, Attribute]:
-    node = indices_of(raw, 0, labels, "node", _nodes(raw))
+    node = indices_of(raw, 0, labels, "node", _node_table(raw))
     names = (*described.numeric, *described.categorical)
     name = _known(raw, 1, names)
-    value, said = coded(raw.columns[2])
+    value, distinct = coded(raw.columns[2])
     _refuse_again(raw, node, name, value)
-    domain = np.array([*said, None], dtype=object)[:-1]
+    domain = np.array([*distinct, None], dtype=object)[:-1]
     found = {}
     for i, text in enumerate(names):
         rows = np.flatnonzero(name == i)
@@ -213,10 +203,15 @@ def _attributes(raw: Raw, labels: object, described: _Description) -> dict[str, 
 
 
 def _observed(raw: Raw, labels: object, names: Texts, described: _Description) -> dict[str, Observations]:
-    source, target = (indices_of(raw, column, labels, "node", _nodes(raw)) for column in (0, 2))
+    source, target = (indices_of(raw, column, labels, "node", _node_table(raw)) for column in (0, 2))
     relations = described.relations
     kind, count = _known(raw, 1, relations), _whole(raw, 3)
-    _check_direction(raw, source, target, names, np.isin(relations, described.mutual)[kind])
+    mutual, rank = np.isin(relations, described.mutual)[kind], ranks(names)
+    if (
+        bad := np.flatnonzero(mutual & (rank[source] > rank[target]))
+    ).size:  # the order could carry information
+        what = "the ends of a link without direction are not in the order of their names"
+        raise raw.error(int(bad[0]), what, hint=UNCHANGED)
     weight = _weights(raw, kind, np.isin(relations, described.weighted)) if described.weighted else None
     same = () if weight is None else (np.unique(weight, return_inverse=True)[1],)
     _refuse_again(raw, source, kind, target, *same)
@@ -233,25 +228,14 @@ def _observed(raw: Raw, labels: object, names: Texts, described: _Description) -
     return found
 
 
-def _check_direction(
-    raw: Raw, source: Vertices, target: Vertices, names: Texts, mutual: npt.NDArray[np.bool_]
-) -> None:
-    """Reject undirected links whose ends are out of order: the order could carry information."""
-    rank = np.empty(len(names), dtype=np.int64)
-    rank[np.argsort(names, kind="stable")] = np.arange(len(names))
-    if (bad := np.flatnonzero(mutual & (rank[source] > rank[target]))).size:
-        what = "the ends of a link without direction are not in the order of their names"
-        raise raw.error(int(bad[0]), what, hint=UNCHANGED)
-
-
 def _weights(raw: Raw, kind: Vertices, weighted: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
     """Weights of all rows; 0 for unweighted relations, whose cells are empty."""
-    given = texts(raw.columns[4]).to_numpy(zero_copy_only=False) != ""
-    if (bad := np.flatnonzero(given != weighted[kind])).size:
-        what = "there is no weight" if not given[bad[0]] else "a weight of a relation that has none"
+    filled = texts(raw.columns[4]).to_numpy(zero_copy_only=False) != ""
+    if (bad := np.flatnonzero(filled != weighted[kind])).size:
+        what = "there is no weight" if not filled[bad[0]] else "a weight of a relation that has none"
         raise raw.error(int(bad[0]), what, hint=UNCHANGED)
     weight = np.zeros(len(raw))
-    weight[given] = _numbers(raw, 4, np.flatnonzero(given))
+    weight[filled] = _numbers(raw, 4, np.flatnonzero(filled))
     return weight
 
 
@@ -272,8 +256,6 @@ def _number(text: str) -> float:
 
 
 # --- schema file
-
-_KEYS = {"relations": ("mutual", "directed", "weighted"), "attributes": ("numeric", "categorical")}
 
 
 @dataclass(frozen=True)
@@ -296,11 +278,11 @@ class _Description:
 def _read_description(path: Path) -> _Description:
     try:
         text = path.read_text(encoding="utf-8")
-        given = parse_toml(text)
+        document = parse_toml(text)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         found = re.search(r" ?\(at line (\d+), column \d+\)", str(error))
-        said = f"not TOML: {str(error).replace(found[0], '')}" if found else f"cannot be read: {error}"
-        raise DataError(str(path), said, int(found[1]) if found else None, hint=UNCHANGED) from error
+        what = f"not TOML: {str(error).replace(found[0], '')}" if found else f"cannot be read: {error}"
+        raise DataError(str(path), what, int(found[1]) if found else None, hint=UNCHANGED) from error
 
     def refuse(key: str, message: str) -> NoReturn:
         place = re.compile(rf"\s*(\[\s*)?[\"']?{re.escape(key)}[\"']?\s*[\]=]")
@@ -311,16 +293,16 @@ def _read_description(path: Path) -> _Description:
         for key in {*known} ^ section.keys():
             refuse(key, f"unknown key {key!r}" if key in section else f"it does not say {key}")
 
-    check_keys(given, ("strategy", *_KEYS))
-    if given["strategy"] not in get_args(Strategy):
+    check_keys(document, ("strategy", *KEYS))
+    if document["strategy"] not in get_args(Strategy):
         names = ", ".join(get_args(Strategy))
-        refuse("strategy", f"unknown strategy {given['strategy']!r}: there are {names}")
+        refuse("strategy", f"unknown strategy {document['strategy']!r}: there are {names}")
     lists: dict[str, tuple[str, ...]] = {}
-    for section, keys in _KEYS.items():
-        if not isinstance(given[section], dict):
+    for section, keys in KEYS.items():
+        if not isinstance(document[section], dict):
             refuse(section, f"{section} is no section")
-        check_keys(given[section], keys)
-        for key, names in given[section].items():
+        check_keys(document[section], keys)
+        for key, names in document[section].items():
             if not (isinstance(names, list) and all(isinstance(n, str) and n.strip() for n in names)):
                 refuse(key, f"{key} is a list of names, not {names!r}")
             if len(set(names)) < len(names):
@@ -331,7 +313,7 @@ def _read_description(path: Path) -> _Description:
             refuse(other, f"{both!r} is in {one} and in {other}")
     for strange in {*lists["weighted"]} - {*lists["mutual"], *lists["directed"]}:
         refuse("weighted", f"{strange!r} is no relation")
-    return _Description(given["strategy"], **lists)
+    return _Description(document["strategy"], **lists)
 
 
 # --- folder contents
@@ -369,15 +351,7 @@ NONE = ", of which there are none"
 
 
 def contents_of(released: Released, k: int | None, format: str) -> Contents:
-    """Files that kgreason writes into the folder of a release.
-
-    Parameters
-    ----------
-    k
-        Least number of entities of a cluster, for README.txt; `None` without clusters.
-    format
-        Format of the tables.
-    """
+    """Files that kgreason writes into the folder of a release; `k` is the least cluster size, for README.txt."""
     return Contents(
         tuple(names_of(format).values()),
         lambda place: write_links(place, released, format),
@@ -416,17 +390,11 @@ def _readme(released: Released, k: int | None, format: str, holds: bool) -> str:
 
 
 def form(folder: Path, released: Released) -> Item:
-    """Condition ``files``: the folder holds exactly the files of a release, with the expected content.
-
-    Parameters
-    ----------
-    released
-        The release that was read from it.
-    """
-    claim = _CLAIM.search(said(folder))
+    """Condition ``files``: the folder that was read holds exactly the files of a release, with the expected content."""
+    claim = _CLAIM.search(readme_text(folder))
     claimed = int(claim[1]) if claim and shows_clusters(released) else None
-    told = [*not_drawn(released.graph.labels)]
-    believed = claimed is not None and not (folder / UNVERIFIED).exists()
-    if believed and not clusters(released, claimed)[0].holds:
-        told.append(f"{README}: it claims clusters of {claimed:,}, and there are smaller ones")
-    return files(folder, contents_of(released, claimed, found_format(folder, NODES)), told)
+    deviations = [*not_drawn(released.graph.labels)]
+    verified = claimed is not None and not (folder / UNVERIFIED).exists()
+    if verified and not clusters(released, claimed)[0].holds:
+        deviations.append(f"{README}: it claims clusters of {claimed:,}, and there are smaller ones")
+    return files(folder, contents_of(released, claimed, found_format(folder, NODES)), deviations)

@@ -131,16 +131,7 @@ class LinkGraph(Displayed):
         return GraphTables({"size": self.size.tolist(), **listed}, edges, values)
 
     def renumbered(self, order: Vertices) -> LinkGraph:
-        """The graph with its nodes renumbered: node i is the former node ``order[i]``.
-
-        Examples
-        --------
-        >>> one = Observations(np.array([0]), np.array([2]), np.array([1]))
-        >>> graph = LinkGraph(np.array(["Ann", "Bob", "Cem"], dtype=object), {"knows": one})
-        >>> other = graph.renumbered(np.array([2, 0, 1]))
-        >>> other.labels.tolist(), other.observed["knows"].source.tolist(), other.observed["knows"].target.tolist()
-        (['Cem', 'Ann', 'Bob'], [1], [0])
-        """
+        """The graph with its nodes renumbered: node i is the former node ``order[i]``."""
         place = np.empty(self.n, dtype=np.int64)
         place[order] = np.arange(self.n)
         observed = {
@@ -155,15 +146,7 @@ class LinkGraph(Displayed):
 
 @dataclass(frozen=True, eq=False)
 class Original(Displayed):
-    """A link graph and its sensitive relation.
-
-    Attributes
-    ----------
-    graph
-        The observed links.
-    sensitive
-        The sensitive relation, between nodes of `graph`.
-    """
+    """A link graph, and its sensitive relation between nodes of the graph."""
 
     graph: LinkGraph
     sensitive: Sensitive
@@ -174,18 +157,16 @@ class Original(Displayed):
 
 @dataclass(frozen=True, eq=False)
 class Released(Displayed):
-    """A released link graph.
-
-    Attributes
-    ----------
-    graph
-        The graph; its nodes are entities or clusters.
-    strategy
-        Strategy of the release, which determines the meaning of counts.
-    """
+    """A released graph, whose nodes are entities or clusters, and the strategy, which decides what counts mean."""
 
     graph: LinkGraph
     strategy: Strategy
+
+    @property
+    def certain(self) -> bool:
+        """Whether it says which entities are linked: nodes are entities, or there are no links."""
+        graph = self.graph
+        return bool((graph.size == 1).all()) or self.strategy == "removed" or not graph.observed
 
     def __repr__(self) -> str:
         return f"<Released by {self.strategy}: {self.graph!r}>"
@@ -207,12 +188,6 @@ def observations(
         int64, shape (m,); links of a mutual relation are given once, in any direction.
     count
         Number of links of each row; `None`: 1.
-
-    Examples
-    --------
-    >>> found = observations(np.array([1, 0, 2]), np.array([0, 1, 1]), mutual=True)
-    >>> found.source.tolist(), found.target.tolist(), found.count.tolist()
-    ([0, 1], [1, 2], [2, 1])
     """
     count = np.ones(len(source), dtype=np.int64) if count is None else count
     if mutual:

@@ -53,85 +53,70 @@ def read(schema: Schema | Path | str, sensitive: str, progress: Progress = SILEN
     DataError
         If a file does not match the schema, the relation does not exist, or there is no other one.
     """
-    said = read_statements(schema, progress, sensitive)
-    _check_schema(said, sensitive)
-    n, secret = said.known, _sensitive(said, sensitive, progress)
-    said.remarks.counts.pop("completed", None)  # a single row of an undirected link is complete
-    observed = {
-        name: _counted(said, name, n)
-        for name, kind in said.kinds.items()
-        if kind in LINKS and name != sensitive
-    }
-    original = Original(
-        LinkGraph(said.labels[:n], observed, said.attributes()),
-        secret,
-    )
-    said.remarks.check(PeopleGraph(said.labels[:n], original.graph.attributes, {}))
-    said.remarks.report(progress)
-    _tell_both_ways(original.graph, progress)
-    _tell_amiss(original, progress)
+    stated = read_statements(schema, progress, sensitive)
+    _check_schema(stated, sensitive)
+    secret = _sensitive(stated, sensitive, progress)
+    stated.remarks.counts.pop("completed", None)  # a single row of an undirected link is complete
+    relations = [name for name, kind in stated.kinds.items() if kind in LINKS and name != sensitive]
+    observed = {name: _counted(stated, name) for name in relations}
+    graph = LinkGraph(stated.labels[: stated.known], observed, stated.attributes())
+    original = Original(graph, secret)
+    stated.remarks.check(PeopleGraph(graph.labels, graph.attributes, {}))
+    stated.remarks.report(progress)
+    _note_reciprocal(graph, progress)
+    _note_disclosing(original, progress)
     return original
 
 
-def _check_schema(said: Statements, sensitive: str) -> None:
-    relations = [name for name, kind in said.kinds.items() if kind in LINKS]
-    kind = said.kinds.get(sensitive)
+def _check_schema(stated: Statements, sensitive: str) -> None:
+    relations = [name for name, kind in stated.kinds.items() if kind in LINKS]
+    kind = stated.kinds.get(sensitive)
     if kind is None:
         near = suggest(sensitive, relations)
         asked = f"did you mean {near!r}?" if near else f"there are {', '.join(relations) or 'no relations'}"
-        raise said.schema.error(f"there is no relation {sensitive!r} that could be sensitive", hint=asked)
+        raise stated.schema.error(f"there is no relation {sensitive!r} that could be sensitive", hint=asked)
     if kind not in LINKS:
         what = "ignored" if kind == "ignore" else f"a {kind} attribute, not a relation"
         hint = f"name it among relations or mutual if it links entities; the relations are {', '.join(relations)}"
-        raise said.schema.error(f"{sensitive!r}, which is to be sensitive, is {what}", hint=hint)
+        raise stated.schema.error(f"{sensitive!r}, which is to be sensitive, is {what}", hint=hint)
     if relations == [sensitive]:
         hint = "name the relations among relations or mutual; without any no link is released"
-        raise said.schema.error(f"besides the sensitive {sensitive!r} there is no relation", hint=hint)
+        raise stated.schema.error(f"besides the sensitive {sensitive!r} there is no relation", hint=hint)
 
 
-def _sensitive(said: Statements, name: str, progress: Progress) -> Sensitive:
+def _sensitive(stated: Statements, name: str, progress: Progress) -> Sensitive:
     """Sensitive links between entities with other data."""
-    found = said.links(name)
+    found = stated.links(name)
     once = found.source < found.target if found.mutual else np.ones(len(found), dtype=np.bool_)
-    known = np.maximum(found.source, found.target) < said.known
+    known = np.maximum(found.source, found.target) < stated.known
     gone = int((once & ~known).sum())
-    _tell_unknown(said.labels[said.known :], gone, name, progress)
+    _note_left_out(stated.labels[stated.known :], gone, name, progress)
     rows = np.flatnonzero(once & known)
     return Sensitive(name, found.source[rows], found.target[rows], found.mutual, gone)
 
 
-def _counted(said: Statements, name: str, n: int) -> Observations:
-    parts = said.entries[name]
+def _counted(stated: Statements, name: str) -> Observations:
+    """Links of a relation; of a mutual pair with rows in both directions, the larger count of the two."""
+    parts = stated.entries[name]
     source, target = joined([p.number for p in parts]), joined([p.other for p in parts])
     apart = source != target
-    said.remarks.count("loops", name, int((~apart).sum()))
+    stated.remarks.count("loops", name, int((~apart).sum()))
     found = observations(source[apart], target[apart])
-    return _counted_once(found, n) if said.kinds[name] == "mutual" else found
-
-
-def _counted_once(found: Observations, n: int) -> Observations:
-    """Links of a mutual relation with rows in one direction or both: the larger count of the two.
-
-    Examples
-    --------
-    >>> rows = observations(np.array([0, 1, 1, 2]), np.array([1, 0, 0, 1]))
-    >>> links = _counted_once(rows, 3)
-    >>> links.source.tolist(), links.target.tolist(), links.count.tolist()
-    ([0, 1], [1, 2], [2, 1])
-    """
-    low, high = np.minimum(found.source, found.target), np.maximum(found.source, found.target)
-    key, place = np.unique(low * n + high, return_inverse=True)
+    if stated.kinds[name] != "mutual":
+        return found
+    n = max(stated.known, 1)
+    key, place = np.unique(_pair_keys(n, found.source, found.target), return_inverse=True)
     count = np.zeros(len(key), dtype=np.int64)
     np.maximum.at(count, place, found.count)
-    return Observations(key // max(n, 1), key % max(n, 1), count, mutual=True)
+    return Observations(key // n, key % n, count, mutual=True)
 
 
-def _tell_amiss(original: Original, progress: Progress) -> None:
+def _note_disclosing(original: Original, progress: Progress) -> None:
     """Note observed relations that nearly equal the sensitive one."""
     graph, secret = original.graph, original.sensitive
-    hidden = _pairs(graph.n, secret.source, secret.target)
+    hidden = np.unique(_pair_keys(graph.n, secret.source, secret.target))
     for name, found in graph.observed.items():
-        pairs = _pairs(graph.n, found.source, found.target)
+        pairs = np.unique(_pair_keys(graph.n, found.source, found.target))
         both = len(np.intersect1d(pairs, hidden, assume_unique=True))
         share = both / max(len(pairs) + len(hidden) - both, 1)
         if share >= _ALIKE:
@@ -141,12 +126,12 @@ def _tell_amiss(original: Original, progress: Progress) -> None:
             )
 
 
-def _pairs(n: int, source: Vertices, target: Vertices) -> Vertices:
-    """Identifiers of the linked pairs, regardless of direction, ascending."""
-    return np.unique(np.minimum(source, target) * n + np.maximum(source, target))
+def _pair_keys(n: int, source: Vertices, target: Vertices) -> Vertices:
+    """Identifiers of pairs, regardless of direction."""
+    return np.minimum(source, target) * n + np.maximum(source, target)
 
 
-def _tell_unknown(labels: Texts, links: int, name: str, progress: Progress) -> None:
+def _note_left_out(labels: Texts, links: int, name: str, progress: Progress) -> None:
     """Note entities that occur in sensitive links only, and the number of links left out with them."""
     if not len(labels):
         return
@@ -158,7 +143,7 @@ def _tell_unknown(labels: Texts, links: int, name: str, progress: Progress) -> N
     )
 
 
-def _tell_both_ways(graph: LinkGraph, progress: Progress) -> None:
+def _note_reciprocal(graph: LinkGraph, progress: Progress) -> None:
     """Note relations that may be mutual without being declared so: every link has its reverse."""
     for name, found in graph.observed.items():
         back = np.sort(found.target * graph.n + found.source)
@@ -182,10 +167,8 @@ def links_of_program(
     data
         Sources of facts; see `kgreason.data.fact_loading.load_facts`.
     sensitive
-        The sensitive predicate: an edge predicate, which is then not observed, or a predicate of pairs of entities that
-        the rules derive or the data hold.
-    progress
-        Receives notes on data left out and on disclosed sensitive links.
+        An edge predicate, which is then not observed, or a predicate of pairs of entities that the rules derive or the
+        data hold.
 
     Raises
     ------
@@ -194,14 +177,6 @@ def links_of_program(
         invalid.
     ProgramError, EvaluationError
         If rules and data do not match.
-
-    Examples
-    --------
-    >>> from kgreason.language.check.program_checker import load_text
-    >>> program = load_text('@edge("own"). control(X,Y) :- own(X,Y,W), W > 0.5.')
-    >>> found = links_of_program(program, {"own": [("A", "B", 0.6), ("A", "C", 0.2)]}, "control")
-    >>> found.graph, found.sensitive.source.tolist(), found.sensitive.target.tolist()
-    (<LinkGraph with 3 nodes; own 2>, [0], [1])
     """
     _check(program, sensitive)
     others = tuple(edge for edge in program.edges if edge != sensitive)
@@ -218,7 +193,7 @@ def links_of_program(
     pairs = distinct_links(graph.n, source, target)
     secret = Sensitive(sensitive, pairs.source, pairs.target, left_out=left_out)
     original = Original(LinkGraph(graph.labels, observed), secret)
-    _tell_amiss(original, progress)
+    _note_disclosing(original, progress)
     return original
 
 
@@ -262,7 +237,7 @@ def _ground(
     known = (source >= 0) & (target >= 0)
     apart = relation.source != relation.target
     gone = np.unique(np.stack([relation.source, relation.target])[:, ~known & apart], axis=1).shape[1]
-    _tell_unknown(alone.labels[entity < 0], gone, sensitive, progress)
+    _note_left_out(alone.labels[entity < 0], gone, sensitive, progress)
     return source[known], target[known], gone
 
 
@@ -270,7 +245,7 @@ def _derived(
     program: CheckedProgram, data: Data, graph: KnowledgeGraph, sensitive: str, progress: Progress
 ) -> tuple[Vertices, Vertices, int]:
     """Pairs of entities in a predicate after reasoning, and the number of facts that are none."""
-    _tell_probable(program, sensitive, progress)
+    _note_probabilities(program, sensitive, progress)
     facts = load_facts(program, data, SILENT, [sensitive])  # reading the graph has made the notes already
     found = evaluate(program, facts, goals=[sensitive], progress=progress).facts
     number = {label: i for i, label in enumerate(graph.labels.tolist())}
@@ -291,22 +266,19 @@ def _derived(
     return pairs[:, 0].copy(), pairs[:, 1].copy(), strange
 
 
-def _tell_probable(program: CheckedProgram, sensitive: str, progress: Progress) -> None:
+def _note_probabilities(program: CheckedProgram, sensitive: str, progress: Progress) -> None:
     """Note rules with probabilities, which are taken as certain."""
     probable = [rule for rule in program.rules if rule.weight is not None and rule.weight < 1]
     if probable:
         progress.note(
             f"which {sensitive} are true is derived as if all rules were certain, but @label gives "
-            f"{probable[0].label!r} the probability {probable[0].weight:g}. If that is an adversary's, name rules of "
+            f"{probable[0].label!r} the probability {probable[0].weight:g}. If that is an attacker's, name rules of "
             "the truth by --rules, and his by --other-rules"
         )
 
 
 def write_triples(path: Path, original: Original) -> None:
-    """Write a row ``user,relation,target`` for each link, sensitive ones last; without weights and attributes.
-
-    Entities without links are not in the file.
-    """
+    """Write a row ``user,relation,target`` for each link, sensitive ones last, without weights and values."""
     graph, secret = original.graph, original.sensitive
     source, name, target = [], [], []
     for relation, found in graph.observed.items():

@@ -13,21 +13,24 @@ from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices
 from kgreason.graph.refinement import paired
 from kgreason.links.model import LinkGraph, Observations, Released
 from kgreason.links.settings import CLUSTERED, DONE
-from kgreason.links.verification.checker import classes as classes_of_values
-from kgreason.links.verification.verdict import LinksVerdict
+from kgreason.links.verification import LinksVerdict
+from kgreason.links.verification import classes as classes_of_values
 from kgreason.people.attacks import STANDS
 from kgreason.people.report import MANY, value_charts
-from kgreason.release.report.candidate_tables import Seen, as_shown, risk_items
+from kgreason.release.report.candidate_tables import Candidates, as_shown, risk_items
 from kgreason.release.report.charts import Series, series_charts
-from kgreason.release.report.report_data import Figure, Item, Report, Section, Table
-from kgreason.release.report.sections import Run, drawn, files_section, findings, published, run_section
-from kgreason.release.report.words import (
-    FILES,
-    TEXTS,
+from kgreason.release.report.report_data import FILES, TEXTS, Figure, Item, Report, Section, Table
+from kgreason.release.report.sections import (
+    Run,
+    drawn,
+    files_section,
+    findings,
     plain,
+    published,
+    run_section,
     safe_for_everybody,
     safe_for_owner,
-    said,
+    sentence,
     state_words,
 )
 
@@ -45,7 +48,7 @@ def private_report(result: LinksAnonymization, run: Run, progress: Progress = SI
     released, mapping = result.release.released.graph, result.release.mapping
     seeded, merged = run.seed is not None, result.asked.strategy in CLUSTERED
     progress.step("Writing the report")
-    seen = list(_seen(original, released, mapping))
+    candidates = list(_candidates(original, released, mapping))
     graphs = _graph(original), _graph(released, original)
     guarantee: tuple[Item, ...] = (
         Figure("Strategy", verdict.asked, "", "strategy"),
@@ -58,7 +61,7 @@ def private_report(result: LinksAnonymization, run: Run, progress: Progress = SI
         Section(
             "Risk before and after",
             LINKS["risk"],
-            tuple(risk_items([], seen, verdict.k or 2, ("entities", "entities"))),
+            tuple(risk_items([], candidates, verdict.k or 2, ("entities", "entities"))),
         ),
         Section("Utility", TEXTS["shared"]["utility"], tuple(utility_items(result))),
         Section(
@@ -95,7 +98,7 @@ def _done(result: LinksAnonymization) -> str:
     original, sensitive = result.original.graph, result.original.sensitive
     before, after = (sum(numbers) for numbers in zip((0, 0), *result.links.values(), strict=True))
     counts = {"n": original.n, "before": before, "after": after}
-    return said("done_links", sensitive=sensitive, asked=result.verdict.asked, **counts)
+    return sentence("done_links", sensitive=sensitive, asked=result.verdict.asked, **counts)
 
 
 def verdict_figures(verdict: LinksVerdict) -> Iterator[Figure]:
@@ -111,7 +114,7 @@ def verdict_figures(verdict: LinksVerdict) -> Iterator[Figure]:
     yield Figure("Clusters", shown, "", "clusters", number=nodes.groups)
 
 
-def _seen(original: LinkGraph, released: LinkGraph, mapping: Vertices) -> Iterator[Seen]:
+def _candidates(original: LinkGraph, released: LinkGraph, mapping: Vertices) -> Iterator[Candidates]:
     size = released.size
     kinds = [
         ("values", classes_of_values),
@@ -181,19 +184,10 @@ def public_report(
 
     Parameters
     ----------
-    released
-        The released graph.
     k
         Least number of entities of a cluster, as in README.txt; `None` without clusters.
     confirmed, seeded, files
         As for `kgreason.isomorphism.report.public_report`.
-
-    Examples
-    --------
-    >>> none = np.empty(0, dtype=np.int64)
-    >>> graph = LinkGraph(np.array(["x"], dtype=object), {"knows": Observations(none, none, none)})
-    >>> public_report(Released(graph, "removed"), None, confirmed=True, seeded=False).verdict
-    'strategy removed, as it says'
     """
     graph, strategy = released.graph, released.strategy
     held = "as it says" if confirmed else "not confirmed"

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kgreason.links.verification.verdict import LinksVerdict
+from kgreason.links.verification import LinksVerdict
 from kgreason.release.pipeline import Result
 
 if TYPE_CHECKING:
     from kgreason.graph.knowledge_graph import Vertices
-    from kgreason.links.anonymizers.strategies import LinksRelease
+    from kgreason.links.anonymizers import LinksRelease
     from kgreason.links.model import LinkGraph, Original
     from kgreason.links.settings import Settings
 

@@ -9,6 +9,8 @@ from kgreason.base.errors import AnonymizationError
 from kgreason.base.setting_fields import check_probabilities
 from kgreason.links.model import LinkGraph, Observations, Original, Sensitive
 
+Members = npt.NDArray[np.int64]  # 0 or 1, shape (students, number)
+
 
 def school(
     rng: np.random.Generator,
@@ -28,14 +30,13 @@ def school(
 
     Students in turn pick distinct classes among those with free seats, uniformly at random, and groups likewise; a
     student takes all of them if fewer are left. Two students are friends with the noisy-or probability of their shared
-    classes and groups.
+    classes and groups. The mutual relations ``classmates`` and ``groupmates`` have one link for each shared class or
+    group; the sensitive relation is ``friends``.
 
     Parameters
     ----------
     students
         Number of nodes. Memory grows with its square: about one pair in three are friends.
-    classes, groups
-        Number of classes and of groups.
     classes_each, groups_each
         Number that each student picks.
     class_size, group_size
@@ -44,12 +45,6 @@ def school(
         Probability of a friendship for other reasons.
     class_weight, group_weight
         Probability that a shared class or group causes a friendship.
-
-    Returns
-    -------
-    Original
-        The mutual relations ``classmates`` and ``groupmates``, with one link for each shared class or group, and the
-        sensitive relation ``friends``.
 
     Raises
     ------
@@ -68,7 +63,7 @@ def school(
     in_class = _members(rng, "class", students, classes, classes_each, class_size)
     in_group = _members(rng, "group", students, groups, groups_each, group_size)
     one, other = np.triu_indices(students, 1)
-    shared_classes, shared_groups = _shared(in_class)[one, other], _shared(in_group)[one, other]
+    shared_classes, shared_groups = ((m @ m.T)[one, other] for m in (in_class, in_group))
     strangers = (1 - leak) * (1 - class_weight) ** shared_classes * (1 - group_weight) ** shared_groups
     friends = rng.random(len(one)) < 1 - strangers
     observed = {
@@ -84,7 +79,6 @@ def school(
 def _members(
     rng: np.random.Generator, what: str, students: int, number: int, each: int, size: int
 ) -> Members:
-    """Membership matrix: 0 or 1, shape (students, number)."""
     if number < 0 or size < 0 or not 0 <= each <= number:
         raise AnonymizationError(
             f"{each} of {number} with {size} students per {what} cannot be picked",
@@ -104,12 +98,3 @@ def _members(
         row[picked] = 1
         room[picked] -= 1
     return members
-
-
-def _shared(members: Members) -> Members:
-    """Number of shared memberships of each pair of students."""
-    together: Members = members @ members.T
-    return together
-
-
-Members = npt.NDArray[np.int64]

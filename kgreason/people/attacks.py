@@ -12,12 +12,14 @@ from kgreason.base.printable import Displayed
 from kgreason.graph.knowledge_graph import Vertices
 from kgreason.people.model import EMPTY, Counts, PeopleGraph, attribute, distinct_links, links_of
 from kgreason.people.verification.information import degrees, information, values
-from kgreason.release.report.candidate_tables import Seen, as_shown, by_classes
+from kgreason.release.report.candidate_tables import Candidates, as_shown, by_classes
 
 STANDS = ", as they stand"  # end of the kinds of knowledge of what a graph shows, be it true or not
 
 
-def candidates_of_users(original: PeopleGraph, released: PeopleGraph, mapping: Vertices) -> Iterator[Seen]:
+def candidates_of_users(
+    original: PeopleGraph, released: PeopleGraph, mapping: Vertices
+) -> Iterator[Candidates]:
     """Candidates for attackers who know the true data of a user, or the data as the graph shows them."""
     both, n = beside(original, released), original.n
     kinds = [("numbers of links", degrees)] if original.relations else []
@@ -74,19 +76,19 @@ class UserAttacks(Displayed):
         Least number of candidates of each original user, int64, shape (n,).
     """
 
-    seen: tuple[Seen, ...]
+    seen: tuple[Candidates, ...]
     k: Counts
 
     def __repr__(self) -> str:
         return f"<UserAttacks: {len(self.seen)} kinds of knowledge; {self.state}>"
 
-    def short(self, seen: Seen) -> int:
+    def short(self, seen: Candidates) -> int:
         """Number of users with fewer than k candidates."""
         after = seen.after
         return 0 if after is None else int((after.right & (after.candidates < self.k)).sum())
 
     @property
-    def promised(self) -> tuple[Seen, ...]:
+    def promised(self) -> tuple[Candidates, ...]:
         """Knowledge against which every anonymity model guarantees candidates: what the release shows of a user."""
         return tuple(one for one in self.seen if one.knowledge.endswith(STANDS))
 
@@ -106,7 +108,7 @@ class UserAttacks(Displayed):
         """Plain data for JSON."""
         return {"format": 1, "holds": self.holds, "attacks": [self._as_dict(one) for one in self.seen]}
 
-    def _as_dict(self, seen: Seen) -> dict[str, Any]:
+    def _as_dict(self, seen: Candidates) -> dict[str, Any]:
         figures = ("fewest", "median", "unique", "highest", "average", "misled")
         return {
             "knowledge": seen.knowledge,
@@ -128,7 +130,7 @@ class UserAttacks(Displayed):
         ]
         return "\n".join([*lines, "", *LEGEND, "", self.state])
 
-    def row(self, seen: Seen) -> tuple[str, ...]:
+    def row(self, seen: Candidates) -> tuple[str, ...]:
         """Table cells in the order of `HEAD`: before and after the anonymization."""
         before, after = seen.before, seen.after
         assert before is not None

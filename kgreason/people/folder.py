@@ -38,7 +38,7 @@ from kgreason.people.report import public_report
 from kgreason.people.result import LINKS, OF_DEGREES, UNPROTECTED, Claim
 from kgreason.people.verification.information import distinct
 from kgreason.people.verification.verdict import Published, Rows, Source
-from kgreason.release.folder_contents import Contents, files, is_of_kgreason, not_drawn, said
+from kgreason.release.folder_contents import Contents, files, is_of_kgreason, not_drawn, readme_text
 from kgreason.release.mapping import REMOVED, UNLISTED, Names, names_of, numbers_of, read_mapping
 from kgreason.release.plain_tables import cell, found_format, indented, row_of, width
 from kgreason.release.read_back import UNCHANGED, check_files
@@ -222,5 +222,5 @@ def _readme(claim: Claim, valued: bool, format: str, holds: bool) -> str:
 def form(folder: Path, released: PeopleGraph) -> Item:
     """Condition ``files``: the folder holds exactly the files of the release read from it."""
     labels = released.labels.tolist() if is_of_kgreason(folder) else []
-    contents = contents_of(released, Claim.found(said(folder)), found_format(folder, USERS))
+    contents = contents_of(released, Claim.found(readme_text(folder)), found_format(folder, USERS))
     return files(folder, contents, not_drawn(labels))

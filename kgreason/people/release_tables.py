@@ -22,7 +22,7 @@ from kgreason.data.raw_table import Raw
 from kgreason.graph.knowledge_graph import Vertices
 from kgreason.people.model import Attribute, PeopleGraph, Texts
 from kgreason.people.statements import empty, texts_of
-from kgreason.release.opaque_labels import fresh_labels, permutation
+from kgreason.release.mapping import fresh_labels, permutation
 from kgreason.release.plain_tables import read_table, write_table
 from kgreason.release.read_back import UNCHANGED, as_written, check_whole
 

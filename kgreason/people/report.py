@@ -16,30 +16,27 @@ from kgreason.people.model import EMPTY, Attribute, PeopleGraph, links_of
 from kgreason.people.result import OF_DEGREES, UNPROTECTED, Claim
 from kgreason.people.verification.verdict import PeopleVerdict
 from kgreason.release.report.candidate_tables import risk_items
-from kgreason.release.report.charts import Series, series_charts, values_chart
-from kgreason.release.report.report_data import Chart, Figure, Item, Report, Section, Table
+from kgreason.release.report.charts import Series, distribution, series_charts
+from kgreason.release.report.report_data import FILES, TEXTS, Chart, Figure, Item, Report, Section, Table
 from kgreason.release.report.sections import (
     Run,
     drawn,
     files_section,
     findings,
     limits_section,
+    plain,
     published,
     run_section,
-)
-from kgreason.release.report.words import (
-    FILES,
-    TEXTS,
-    plain,
     safe_for_everybody,
     safe_for_owner,
-    said,
+    sentence,
     state_words,
 )
 
 if TYPE_CHECKING:
     from kgreason.people.result import PeopleAnonymization
     from kgreason.people.utility import Utility
+
 
 METHODS = {
     "cdga": "CDGA",
@@ -116,7 +113,7 @@ def _done(result: PeopleAnonymization) -> str:
     original, name = result.original, METHODS[result.settings.method]
     values, links = (sum(map(len, kind.values())) for kind in (original.attributes, original.relations))
     counts = {"values": values, "links": links, "removed": len(result.removed)}
-    return said("done_people", name=name, original=original, released=result.release.graph, **counts)
+    return sentence("done_people", name=name, original=original, released=result.release.graph, **counts)
 
 
 def verdict_figures(verdict: PeopleVerdict) -> Iterator[Figure]:
@@ -261,7 +258,7 @@ def value_charts(
         if kind == "numeric":
             numbers = [None if a is None else a.numbers[a.value] for a in (new, old)]
             after = np.empty(0) if numbers[0] is None else numbers[0]
-            yield values_chart(f"Values of {name}", name, after, numbers[1], "entries", "")
+            yield distribution(f"Values of {name}", Series(name, after, "entries", ""), numbers[1])
         else:
             yield _categories(name, new or EMPTY, old)
 

@@ -41,8 +41,8 @@ Entry = Mapping[str, str | int]
 
 BLOCKS = 256
 _DIGITS = 8  # hexadecimal digits of a block digest
-OWN = frozenset({"certificate.json", "report.json", "report.html"})
-"""Files of a secret folder that stand beside the imprint, or hold it."""
+JSON = "report.json"  # it holds, under "files", the digests of all files of its folder as they were written
+OWN = frozenset({"certificate.json", JSON, "report.html"})  # files of a private folder without an imprint
 BINARY = (".parquet", ".sqlite", ".duckdb")  # extensions of files without lines
 ROWS = (".jsonl", ".nt")  # extensions of files in which every line is a row
 SECRET = "mapping.csv"
@@ -55,12 +55,8 @@ NOTHING_LOST = "nothing is lost by that"
 class Fault:
     """Difference of a file from its imprint.
 
-    Attributes
-    ----------
-    line
-        1-based line at which the difference begins, if known.
-    harmless
-        Whether the content is equivalent: the same graph, or the same mapping.
+    `line` is the 1-based line at which the difference begins, if known; a `harmless` difference leaves the content
+    equivalent: the same graph, or the same mapping.
     """
 
     kind: Kind
@@ -77,11 +73,6 @@ class Fault:
 
 def imprint(folder: Path) -> dict[str, dict[str, str | int]]:
     r"""Imprint of the files in a folder, as plain data for JSON.
-
-    Raises
-    ------
-    OSError
-        If a file cannot be read.
 
     Examples
     --------
@@ -102,13 +93,7 @@ def imprint(folder: Path) -> dict[str, dict[str, str | int]]:
 
 
 def differences(recorded: Mapping[str, Entry], files: Path | Mapping[str, Path]) -> list[Fault]:
-    """Differences between files and their imprint.
-
-    Parameters
-    ----------
-    files
-        Folder of the files, or the current path of each file by name.
-    """
+    """Differences between files and their imprint; `files`: their folder, or the current path of each file by name."""
     if isinstance(files, Path):
         there = {path.name: path for path in _files(files)} if files.is_dir() else {}
         files = {name: files / name for name in recorded} | there
@@ -153,38 +138,29 @@ def changes(entry: Entry, path: Path) -> list[Fault]:
 
 # --- files listed in report.json ------------------------------------------------------------------------------
 
-ACCOUNT = "report.json"
-"""The file of a folder that tells, under ``files``, the digests of all its files as they were written."""
-
 
 def digests(folder: Path) -> dict[str, str]:
-    """Digests of the files in a folder, except `ACCOUNT`."""
+    """Digests of the files in a folder, except `JSON`."""
     files = (path for path in sorted(folder.iterdir()) if path.is_file() and not path.is_symlink())
-    return {path.name: _digest_of(path) for path in files if path.name != ACCOUNT}
+    return {path.name: _digest_of(path) for path in files if path.name != JSON}
 
 
-def account(data: Mapping[str, Any], files: Mapping[str, str]) -> str:
-    """Content of `ACCOUNT`: `data`, file digests, and a digest of `data` itself."""
-    plain = sha256(_json(data).encode()).hexdigest()
-    return _json({**data, "files": {**files, ACCOUNT: plain}})
+def with_digests(data: Mapping[str, Any], files: Mapping[str, str]) -> str:
+    """Content of `JSON`: `data`, file digests, and a digest of `data` itself."""
+    own = sha256(json_text(data).encode()).hexdigest()
+    return json_text({**data, "files": {**files, JSON: own}})
 
 
-def not_of_account(folder: Path) -> list[str] | None:
-    """Names of files in a folder that differ from those written; `None` if the folder has no valid `ACCOUNT`.
-
-    Raises
-    ------
-    OSError
-        If a file cannot be read.
-    """
+def changed_files(folder: Path) -> list[str] | None:
+    """Names of files in a folder that differ from those written; `None` if the folder has no valid `JSON`."""
     try:
-        text = (folder / ACCOUNT).read_text(encoding="utf-8")
+        text = (folder / JSON).read_text(encoding="utf-8")
         data = json.loads(text)
         files = dict(data.pop("files"))
-        told = account(data, {name: digest for name, digest in files.items() if name != ACCOUNT})
+        written = with_digests(data, {name: digest for name, digest in files.items() if name != JSON})
     except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
-    files[ACCOUNT] = _digest(text.encode()) if told == text else None
+    files[JSON] = _digest(text.encode()) if written == text else None
     return [
         path.name
         for path in sorted(folder.iterdir())
@@ -192,24 +168,17 @@ def not_of_account(folder: Path) -> list[str] | None:
     ]
 
 
-def renewed(folder: Path, name: str) -> str | None:
-    """Content of `ACCOUNT` after a file was rewritten; `None` if the folder has none."""
-    data = json.loads((folder / ACCOUNT).read_text(encoding="utf-8"))
+def renewed_digests(folder: Path, name: str) -> str | None:
+    """Content of `JSON` after a file was rewritten; `None` if the folder has none."""
+    data = json.loads((folder / JSON).read_text(encoding="utf-8"))
     if (files := data.pop("files", None)) is None:
         return None
-    del files[ACCOUNT]
-    return account(data, {**files, name: _digest_of(folder / name)})
+    del files[JSON]
+    return with_digests(data, {**files, name: _digest_of(folder / name)})
 
 
 def parsed_json(path: Path, kind: str, hint: str) -> Any:
-    """Parse a JSON file of a release.
-
-    Parameters
-    ----------
-    kind
-        Expected file type, such as ``"report"``.
-    hint
-        Hint on how to restore the file.
+    """Parse a JSON file of a release; `kind` is what it should be, such as ``"report"``, and `hint` how to restore it.
 
     Raises
     ------
@@ -229,7 +198,8 @@ def parsed_json(path: Path, kind: str, hint: str) -> Any:
         raise ReleaseError(f"{path}: is no {kind}: it is nested too deep", hint=hint) from error
 
 
-def _json(data: Mapping[str, Any]) -> str:
+def json_text(data: Mapping[str, Any]) -> str:
+    """Text of a private report or table of digests."""
     return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -294,7 +264,7 @@ def _lines(text: str) -> list[str]:
 
 def _files(folder: Path) -> list[Path]:
     """All files of a folder, except those of a private folder that are written after the imprint."""
-    own = OWN if (folder / SECRET).is_file() else OWN - {"report.json", "report.html"}
+    own = OWN if (folder / SECRET).is_file() else {"certificate.json"}
     return sorted(path for path in folder.iterdir() if path.is_file() and path.name not in own)
 
 

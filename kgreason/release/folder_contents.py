@@ -20,16 +20,15 @@ import numpy as np
 from kgreason.base.arrays import pq
 from kgreason.base.errors import ReleaseError
 from kgreason.base.resources import VERSION
-from kgreason.release.digests import ACCOUNT, BINARY, changes, imprint_of, not_of_account
-from kgreason.release.opaque_labels import fresh
+from kgreason.release.digests import BINARY, JSON, changed_files, changes, imprint_of
+from kgreason.release.mapping import fresh
+from kgreason.release.table_layout import BESIDE, README, REPORT, UNVERIFIED
 from kgreason.release.verdicts import Item, listing
 
 if TYPE_CHECKING:
     from kgreason.release.report.report_data import Report
 
-README, UNVERIFIED, REPORT = "README.txt", "UNVERIFIED", ("report.html", "report.json")
-BESIDE = (README, UNVERIFIED, *REPORT)
-"""What stands in a release folder besides the tables and what says how they are to be taken."""
+
 FILES = "files"
 OTHER_WRITER = "which may write the same table in other bytes: verify with that version"
 HIDES = "the folder holds what kgreason does not write"
@@ -49,6 +48,13 @@ Made with a fixed seed: it can be computed again. Do not publish this.
 
 """
 
+_DAY = re.compile(rb'"statementDate": ?"([0-9]{4}-[0-9]{2}-[0-9]{2})"')
+# of a DuckDB file: where its version and its random identifier stand, and sizes of headers, blocks and checksums
+_VERSION = slice(52, 84)
+_HEADER, _HEADERS, _BLOCK = 4096, 3, 262144
+_IDENTIFIER = slice(124, 140)
+_CHECKSUM = 8
+
 
 @dataclass(frozen=True)
 class Contents:
@@ -59,14 +65,14 @@ class Contents:
     tables
         Names of the table files.
     write
-        Writes the tables into a folder.
+        Writes the tables, and the rule files, into a folder.
     readme
         Text of ``README.txt`` for a release that holds or does not hold; `None`: the existing one makes no claims of
         kgreason.
     report
         Public report, from the keywords ``confirmed``, ``seeded`` and ``files``.
     rules
-        Names of the rule files, which `write` also writes.
+        Names of the rule files.
     rows
         Number of rows of all tables, for databases.
     asked
@@ -88,7 +94,7 @@ class Contents:
 
     def texts(self, folder: Path, *, holds: bool, seeded: bool) -> Iterator[tuple[str, bytes]]:
         """Content of ``README.txt`` and the two reports, which contain digests of the other files in the folder."""
-        from kgreason.release.report.report_json import texts
+        from kgreason.release.report.html_page import texts
 
         if self.readme is None:
             yield from dict.fromkeys((README, *REPORT), b"").items()
@@ -112,7 +118,7 @@ def is_of_kgreason(folder: Path) -> bool:
     return any((folder / name).exists() for name in (*BESIDE, "rules.vada"))
 
 
-def said(folder: Path) -> str:
+def readme_text(folder: Path) -> str:
     """Text of the README.txt of a release folder; empty if there is none."""
     file = folder / README
     return file.read_bytes().decode("utf-8", errors="replace") if file.is_file() else ""
@@ -123,17 +129,11 @@ def not_drawn(labels: Iterable[str]) -> Iterator[str]:
     return (f"{label}: no name that kgreason draws" for label in labels if not fresh(label))
 
 
-def files(folder: Path, contents: Contents, told: Iterable[str] = ()) -> Item:
-    """Check that a folder contains exactly the files of a release, byte for byte.
-
-    Parameters
-    ----------
-    told
-        Further deviations already found in the release.
-    """
+def files(folder: Path, contents: Contents, deviations: Iterable[str] = ()) -> Item:
+    """Check that a folder contains exactly the files of a release, byte for byte; `deviations` were found before."""
     if strange := list(_strange(folder, contents)):
         return Item(FILES, False, HIDES, listing(strange))
-    words = [*told]
+    words = [*deviations]
     with TemporaryDirectory() as made:
         try:
             contents.write(Path(made))
@@ -141,15 +141,13 @@ def files(folder: Path, contents: Contents, told: Iterable[str] = ()) -> Item:
             message = f"{made}: the tables cannot be written there to be compared: {error.strerror or error}"
             raise ReleaseError(message, hint="make room there, or set TMPDIR to another folder") from error
         for name in contents.tables:
-            words += (
-                f"{name}: {said}" for said in _differences(folder / name, Path(made) / name, contents.rows)
-            )
+            found = _differences(folder / name, Path(made) / name, contents.rows)
+            words += (f"{name}: {difference}" for difference in found)
     if not is_of_kgreason(folder):
         if words:
             return Item(FILES, False, FOREIGN, listing(words), undecided=True)
-        return Item(
-            FILES, True, "there is nothing but the tables, and they are to the byte as kgreason writes them"
-        )
+        holds = "there is nothing but the tables, and they are to the byte as kgreason writes them"
+        return Item(FILES, True, holds)
     if words and all(OTHER_WRITER in word for word in words):
         return Item(FILES, False, "tables are from another version", listing(words), undecided=True)
     if words:
@@ -212,9 +210,6 @@ def _set_date(there: Path, made: Path) -> None:
         made.write_bytes(made.read_bytes().replace(b'"' + now + b'"', b'"' + before + b'"'))
 
 
-_DAY = re.compile(rb'"statementDate": ?"([0-9]{4}-[0-9]{2}-[0-9]{2})"')
-
-
 def _writer(path: Path) -> str:
     """Program that wrote a file, according to its metadata."""
     if path.suffix == ".parquet":
@@ -224,12 +219,6 @@ def _writer(path: Path) -> str:
     if path.suffix == ".sqlite":
         return f"SQLite {int.from_bytes(head[96:100], 'big')}"
     return f"DuckDB {head[_VERSION].rstrip(bytes(1)).decode(errors='replace')}"
-
-
-_VERSION = slice(52, 84)
-_HEADER, _HEADERS, _BLOCK = 4096, 3, 262144
-_IDENTIFIER = slice(124, 140)
-_CHECKSUM = 8
 
 
 def _same_duckdb(there: bytes, made: bytes, rows: int) -> bool:
@@ -251,8 +240,8 @@ def _texts(folder: Path, contents: Contents) -> Iterator[str]:
     marked = (folder / UNVERIFIED).exists()
     if marked and (folder / UNVERIFIED).read_bytes():
         yield f"{UNVERIFIED}: it is not empty"
-    if changed := not_of_account(folder):
-        yield from (f"{name}: not as it was written, by the account in {ACCOUNT}" for name in changed)
+    if changed := changed_files(folder):
+        yield from (f"{name}: not as it was written, by the digests in {JSON}" for name in changed)
         return
     unlike: list[list[str]] = []
     for seeded in (False, True):
@@ -266,7 +255,7 @@ def _texts(folder: Path, contents: Contents) -> Iterator[str]:
 
 def _version(folder: Path) -> str:
     """Version of kgreason according to the texts; empty if not stated."""
-    from kgreason.release.report.report_json import read_report
+    from kgreason.release.report.report_data import read_report
 
     try:
         return str(read_report(folder / "report.json").parameters.get("kgreason", ""))

@@ -1,8 +1,9 @@
-"""The mapping of a release, original to released vertices, as file, names and numbers."""
+"""Random vertex labels and orders, and the mapping of original to released vertices as file, names and numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,25 +13,79 @@ import numpy.typing as npt
 
 from kgreason.base.errors import CallError, ReleaseError
 from kgreason.data.formats.delimited import write_csv
+from kgreason.graph.knowledge_graph import Vertices
 from kgreason.release.read_back import read_pairs
 
-Vertices = npt.NDArray[np.int64]
 Labels = npt.NDArray[Any]
-REMOVED, UNLISTED = -1, -2
-"""Numbers of those who are said to be left out of the release, and of those of whom nothing is said."""
+REMOVED, UNLISTED = (
+    -1,
+    -2,
+)  # numbers of vertices that the mapping gives no image, and of those it does not list
 OTHER_RELEASE = "is this of another release?"
+_LETTERS = np.array(list("abcdefghjkmnpqrstuvwxyz"))
+_SIGNS = np.array([*_LETTERS, *"23456789"])
+_LENGTH = 10
+
+
+def fresh_labels(
+    count: int, rng: np.random.Generator | None, avoid: Collection[str] = ()
+) -> npt.NDArray[np.object_]:
+    """Draw distinct labels of equal length; they begin with a letter, so that they are not parsed as numbers."""
+    avoid = set(avoid)
+    found: dict[str, None] = {}
+    while len(found) < count:
+        drawn = _spelled(_words(count - len(found), rng))
+        found.update((label, None) for label in drawn if label not in avoid)
+    return np.array(list(found), dtype=object)
+
+
+def fresh(label: str) -> bool:
+    """Whether `fresh_labels` may draw a label, which then carries no information.
+
+    Examples
+    --------
+    >>> fresh("a7k2m9xw4b"), fresh("acme"), fresh("1234567890")
+    (True, False, False)
+    """
+    return len(label) == _LENGTH and label[0] in set(_LETTERS) and set(label) <= set(_SIGNS)
+
+
+def numbers(count: int) -> npt.NDArray[np.object_]:
+    """Labels 1 to n in order; they carry no information if the vertices are in random order."""
+    return np.array([str(number + 1) for number in range(count)], dtype=object)
+
+
+def _spelled(words: npt.NDArray[np.uint64]) -> list[str]:
+    signs = np.empty((len(words), _LENGTH), dtype="<U1")
+    words, first = np.divmod(words, np.uint64(len(_LETTERS)))
+    signs[:, 0] = _LETTERS[first]
+    for i in range(1, _LENGTH):
+        words, sign = np.divmod(words, np.uint64(len(_SIGNS)))
+        signs[:, i] = _SIGNS[sign]
+    spelled: list[str] = signs.view(f"<U{_LENGTH}").ravel().tolist()
+    return spelled
+
+
+def permutation(count: int, rng: np.random.Generator | None) -> Vertices:
+    """Random permutation of 0 .. count-1, int64."""
+    return np.argsort(_words(count, rng), kind="stable").astype(np.int64)
+
+
+def _words(count: int, rng: np.random.Generator | None) -> npt.NDArray[np.uint64]:
+    """Random 64-bit words, shape (count,)."""
+    if rng is None:
+        return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
+    return rng.integers(0, 2**64, count, dtype=np.uint64)
+
+
+# --- mapping ---
 
 
 @dataclass(frozen=True)
 class Names:
-    """Released names by original names.
+    """Released names by original names; empty or `None`: removed from the release.
 
-    Attributes
-    ----------
-    released
-        By original name; empty or `None`: removed from the release.
-    file, lines
-        File and line of each original name, for messages.
+    `file` and `lines` (by original name) are for messages.
     """
 
     released: Mapping[str, str | None]
@@ -52,19 +107,13 @@ def write_mapping(path: Path, original: Labels, released: Labels, mapping: Verti
 
 
 def read_mapping(path: Path, *, partial: bool = False) -> Names:
-    """Read ``original,released`` rows.
-
-    Parameters
-    ----------
-    path
-        The private folder, or the mapping file in it.
-    partial
-        Whether vertices may be removed.
+    """Read ``original,released`` rows from the private folder or the mapping file in it.
 
     Raises
     ------
     ReleaseError
-        If the header differs, a row does not have two fields, or an original name is repeated.
+        If the header differs, a row does not have two fields, or an original name is repeated; or, unless `partial`, if
+        a vertex is removed.
     """
     path = path / "mapping.csv" if path.is_dir() else path
     cells = read_pairs(path, ("original", "released"), partial=partial)
@@ -73,13 +122,7 @@ def read_mapping(path: Path, *, partial: bool = False) -> Names:
 
 
 def names_of(given: object) -> Names | None:
-    """Mapping from an in-memory mapping of names or a table of two columns; `None` for other objects.
-
-    Raises
-    ------
-    ReleaseError
-        If a table has other columns.
-    """
+    """Mapping from names in memory or a table of two columns; `None` for other objects."""
     from kgreason.data.library_imports import as_table, is_table
 
     if isinstance(given, Names):
@@ -105,8 +148,6 @@ def numbers_of(
 
     Parameters
     ----------
-    names
-        The mapping by names.
     original, released
         All labels, in order of their numbers.
     who
@@ -127,11 +168,11 @@ def numbers_of(
     [1, 0]
     """
     number = {label: i for i, label in enumerate(released.tolist())}
-    labels, said = original.tolist(), names.released
-    if not others and (strange := next(iter(sorted(map(str, said.keys() - set(labels)))), None)):
-        what = f"{names.where(strange)}: {strange!r} is no {who} of the original"
+    labels, mapped = original.tolist(), names.released
+    if not others and (unlisted := sorted(map(str, mapped.keys() - set(labels)))):
+        what = f"{names.where(unlisted[0])}: {unlisted[0]!r} is no {who} of the original"
         raise ReleaseError(what, hint=OTHER_RELEASE)
-    lacking = [label for label in labels if label not in said]
+    lacking = [label for label in labels if label not in mapped]
     if lacking and not partial:
         hint = (
             "it is one of the release: rules and schemas in its folder read the release; name those of the original"
@@ -144,16 +185,18 @@ def numbers_of(
     unknown = [
         label
         for label in labels
-        if label in said and not (isinstance(said[label], str | None) and said[label] in known)
+        if label in mapped and not (isinstance(mapped[label], str | None) and mapped[label] in known)
     ]
     if unknown:
         what = (
-            f"{names.where(unknown[0])}: {unknown[0]!r} is mapped to {said[unknown[0]]!r}, which the release does not "
-            f"contain{_more(unknown, labels, who)}"
+            f"{names.where(unknown[0])}: {unknown[0]!r} is mapped to {mapped[unknown[0]]!r}, "
+            f"which the release does not contain{_more(unknown, labels, who)}"
         )
         hint = OTHER_RELEASE if len(unknown) > 1 else "was this row, or the release, edited?"
         raise ReleaseError(what, hint=hint)
-    found = (UNLISTED if label not in said else number.get(said[label] or "", REMOVED) for label in labels)
+    found = (
+        UNLISTED if label not in mapped else number.get(mapped[label] or "", REMOVED) for label in labels
+    )
     return np.fromiter(found, dtype=np.int64, count=len(labels))
 
 

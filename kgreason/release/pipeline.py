@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from kgreason.base.printable import Displayed
 from kgreason.base.progress import Progress
+from kgreason.base.resources import VERSION
 from kgreason.release.publication import Folders, staged
 
 if TYPE_CHECKING:
@@ -81,18 +82,11 @@ class Result(Displayed, ABC):
         items = [{k: v for k, v in item.items() if k != "witnesses"} for item in found["items"]]
         return {
             "format": 1,
-            "kgreason": version(),
+            "kgreason": VERSION,
             **self.figures_by_name(),
             "verdict": {**found, "items": items},
             "seconds": {stage: round(s, 3) for stage, s in self.seconds.items()},
         }
-
-
-def version() -> str:
-    """Version of kgreason."""
-    from kgreason.base.resources import VERSION
-
-    return VERSION
 
 
 Made = TypeVar("Made")  # release in memory
@@ -102,19 +96,7 @@ Found = TypeVar("Found", bound=Result)
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Family(ABC, Generic[Made, Read, Found]):
-    """Stages of one anonymization, as `run` calls them; implemented by each family of releases.
-
-    Attributes
-    ----------
-    rng
-        Random generator of the anonymization.
-    run
-        Parameters of the call.
-    clock
-        Times of the stages.
-    progress
-        Receiver of progress messages.
-    """
+    """Stages of one anonymization, as `run` calls them; implemented by each family of releases."""
 
     rng: np.random.Generator
     run: Run
@@ -164,7 +146,7 @@ class Family(ABC, Generic[Made, Read, Found]):
 
 def run(family: Family[Made, Read, Found], folders: Folders | None) -> Found:
     """Anonymize, verify and publish; without folders, only anonymize and verify in memory."""
-    from kgreason.release.report.report_json import write_report
+    from kgreason.release.report.html_page import write_report
 
     clock, progress = family.clock, family.progress
     made = family.anonymize()

@@ -20,19 +20,12 @@ from kgreason.data.formats.parquet import read_parquet
 from kgreason.data.raw_table import Raw
 from kgreason.data.source_options import Options
 
-FORMATS = ("csv", "tsv", "parquet")
-"""Formats, which are also the extensions of their files."""
+FORMATS = ("csv", "tsv", "parquet")  # also the extensions of their files
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 
 
 def check_plain(format: str | None) -> None:
-    """Check a table format.
-
-    Raises
-    ------
-    ReleaseError
-        If it is not supported; lists the supported formats.
-    """
+    """Raise `ReleaseError` for an unsupported table format."""
     if format is not None and format not in FORMATS:
         raise ReleaseError(
             f"a release of people or links is not written as {format}", hint=f"one of {', '.join(FORMATS)}"
@@ -40,13 +33,7 @@ def check_plain(format: str | None) -> None:
 
 
 def plain_format(kind: str | None) -> str:
-    """Release format for an input format: the same if supported, else CSV.
-
-    Examples
-    --------
-    >>> plain_format("parquet"), plain_format("edges"), plain_format(None)
-    ('parquet', 'csv', 'csv')
-    """
+    """Release format for an input format: the same if supported, else CSV."""
     return kind if kind in FORMATS else "csv"
 
 
@@ -58,14 +45,9 @@ def found_format(folder: Path, table: str) -> str:
 def write_table(
     path: Path, names: Sequence[str], columns: Sequence[npt.NDArray[Any]], numbers: Sequence[str] = ()
 ) -> None:
-    """Write columns of equal length in the format of the file extension.
+    """Write columns (strings or integers) of equal length in the format of the file extension.
 
-    Parameters
-    ----------
-    columns
-        Arrays of strings or integers.
-    numbers
-        Text columns whose values are numbers or empty; in Parquet they are doubles and nulls.
+    Text columns in `numbers` hold numbers or are empty; in Parquet they are doubles and nulls.
 
     Raises
     ------
@@ -78,13 +60,12 @@ def write_table(
             return
         arrays = []
         for name, column in zip(names, map(np.asarray, columns), strict=True):
+            values, kind = column.tolist(), pa.string()
             if name in numbers:
-                arrays.append(
-                    pa.array([float(text) if text else None for text in column.tolist()], pa.float64())
-                )
-            else:
-                whole = np.issubdtype(column.dtype, np.integer)
-                arrays.append(pa.array(column.tolist(), pa.int64() if whole else pa.string()))
+                values, kind = [float(text) if text else None for text in values], pa.float64()
+            elif np.issubdtype(column.dtype, np.integer):
+                kind = pa.int64()
+            arrays.append(pa.array(values, kind))
         pq.write_table(pa.Table.from_arrays(arrays, names=list(names)), temporary, store_schema=False)
 
 
@@ -100,9 +81,9 @@ def read_table(path: Path) -> Raw:
         return (read_csv if path.suffix == ".csv" else read_tsv)(path, Options(header=True))
     raw = read_parquet(path, Options())
     schema = pq.read_schema(path)
-    said = {*(schema.metadata or {}), *(key for field in schema for key in field.metadata or {})}
-    if told := sorted(said - {b"PARQUET:field_id"}):
-        what = told[0].decode(errors="replace")
+    keys = {*(schema.metadata or {}), *(key for field in schema for key in field.metadata or {})}
+    if further := sorted(keys - {b"PARQUET:field_id"}):
+        what = further[0].decode(errors="replace")
         raise DataError(
             str(path),
             f"the file says more than its table, under {what!r}",

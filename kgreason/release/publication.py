@@ -5,7 +5,6 @@ Both are written atomically, by way of workspaces next to the targets (`kgreason
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 import shutil
@@ -14,14 +13,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from kgreason.base.atomic_files import Exchange, Side, mend, workspaces
 from kgreason.base.errors import ReleaseError
 from kgreason.base.interrupts import deferred
 from kgreason.base.progress import Progress
 from kgreason.base.setting_fields import check_type, setting
-from kgreason.release.digests import ACCOUNT, not_of_account
+from kgreason.release.digests import JSON, changed_files
 
 _FULL = 1 << 16  # bytes of free space below which a device counts as full
 
@@ -54,12 +53,8 @@ class Folders:
     def check(self) -> list[str]:
         """Check that the folders can be written without loss of other data or disclosure of the private folder.
 
-        First, an interrupted exchange of an earlier run is completed or undone, and its temporary files are removed.
-
-        Returns
-        -------
-        list
-            Messages on these repairs.
+        First, an interrupted exchange of an earlier run is completed or undone, and its temporary files are removed;
+        returns messages on these repairs.
 
         Raises
         ------
@@ -94,7 +89,7 @@ class Folders:
         Raises
         ------
         ReleaseError
-            If not; the message names the folder and its files.
+            Names the folder and its other files.
         """
         for folder, kind in ((self.release, "release"), (self.private, "private")):
             if not os.path.lexists(folder):
@@ -111,7 +106,7 @@ class Folders:
             if foreign is None:
                 raise ReleaseError(
                     f"{folder} does not tell which files kgreason wrote into it (there are {there}), so it is "
-                    f"not replaced: its {ACCOUNT} is missing, was edited, or is of an earlier version of kgreason",
+                    f"not replaced: its {JSON} is missing, was edited, or is of an earlier version of kgreason",
                     hint=f"move it away, or {elsewhere}",
                 )
             if foreign:
@@ -129,7 +124,7 @@ def _few(names: list[str]) -> str:
 def _foreign(folder: Path) -> list[str] | None:
     """Files in a folder that kgreason did not write; `None`: unknown."""
     try:
-        return not_of_account(folder) if any(folder.iterdir()) else []
+        return changed_files(folder) if any(folder.iterdir()) else []
     except OSError as error:
         raise ReleaseError(
             f"{error.filename or folder}: cannot be read: {error.strerror or error}",
@@ -236,11 +231,6 @@ def _seal(folder: Path, folder_mode: int, file_mode: int) -> None:
         file.chmod(file_mode)
         os.utime(file, ns=(now, now))
     folder.chmod(folder_mode)
-
-
-def write_json(path: Path, data: Mapping[str, Any]) -> None:
-    """Write a private report."""
-    path.write_text(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
 
 
 def check_folders(folders: object, progress: Progress) -> None:

@@ -21,8 +21,8 @@ from kgreason.data.predicate_rows import keyed
 from kgreason.data.raw_table import BLOCK, decoded, open_bytes, read_block
 from kgreason.data.sources import SourceSpec
 from kgreason.graph.knowledge_graph import KnowledgeGraph
-from kgreason.release.folder_contents import BESIDE
 from kgreason.release.table_layout import (
+    BESIDE,
     DATABASES,
     HEADED,
     NODES,
@@ -34,6 +34,7 @@ from kgreason.release.table_layout import (
 )
 
 UNCHANGED = "kgreason writes it otherwise: take an unchanged copy"
+# of each kind of release: the file that no other has, what it is of, and which commands it is for
 KINDS = {
     "people": (
         "people.toml",
@@ -47,13 +48,8 @@ KINDS = {
         "kgreason links verify and kgreason links attack take it; the share of links kept, in place of a score, is "
         "told by anonymize and in its report.json",
     ),
-    "rules": (
-        "rules.vada",
-        "a graph under rules",
-        "kgreason verify, score and attack take it, with --rules",
-    ),
+    "rules": ("rules.vada", "a graph under rules", "kgreason verify, score and attack take it, with --rules"),
 }
-"""Of each kind of release the file that no other has, what it is of, and which commands it is for."""
 WIDE = (b"\xff\xfe", b"\xfe\xff")  # byte-order marks of UTF-16
 
 
@@ -80,15 +76,10 @@ def as_written() -> Iterator[None]:
 def check_whole(path: Path, *, empty: bool = False) -> None:
     """Check the bytes of a table for truncation and damage.
 
-    Parameters
-    ----------
-    empty
-        Whether the file may have no bytes.
-
     Raises
     ------
     DataError
-        If it is empty, its last line is not terminated, or a byte is zero.
+        If the file is empty (unless `empty`), its last line is not terminated, or a byte is zero.
     """
     lines, last = 0, b""
     with open_bytes(path) as stream:
@@ -114,18 +105,7 @@ def _check_zeros(path: Path, block: bytes, lines: int = 0) -> None:
 
 
 def check_kind(folder: Path, kind: str) -> None:
-    """Check that a folder contains a release of a kind.
-
-    Parameters
-    ----------
-    kind
-        ``"people"``, ``"links"`` or ``"rules"``.
-
-    Raises
-    ------
-    DataError
-        If it is of another kind; names the kind and its commands.
-    """
+    """Raise `DataError` if a folder contains a release of another kind; names that kind and its commands."""
     if (folder / KINDS[kind][0]).is_file():
         return
     for other, (file, words, hint) in KINDS.items():
@@ -139,7 +119,7 @@ def check_files(folder: Path, kind: str, files: Collection[str]) -> None:
     Raises
     ------
     DataError
-        If a file is missing or unexpected; names the file.
+        Names the missing or unexpected file.
     """
     unchanged = "take an unchanged copy of the folder"
     if not folder.is_dir():
@@ -158,27 +138,17 @@ def check_files(folder: Path, kind: str, files: Collection[str]) -> None:
             raise DataError(str(path), f"this is {what}", hint=unchanged)
 
 
-def _tables_of(file: Path, format: str) -> Iterable[str]:
-    """Table names of a database; only the library in use is imported."""
-    from kgreason.data.formats.duckdb_files import duckdb_tables
-    from kgreason.data.formats.sqlite import sqlite_tables
-
-    return (sqlite_tables if format == "sqlite" else duckdb_tables)(file)
-
-
 def check_folder(folder: Path, edges: Sequence[str]) -> None:
-    """Check that a release folder has its vertices, and no tables that the rules do not use.
-
-    Parameters
-    ----------
-    edges
-        The edge predicates.
+    """Check that a release folder has its vertices, and no tables besides those of the edge predicates.
 
     Raises
     ------
     DataError
         Names the missing or unused table.
     """
+    from kgreason.data.formats.duckdb_files import duckdb_tables
+    from kgreason.data.formats.sqlite import sqlite_tables
+
     tables = {predicate: found_edges(folder, predicate) for predicate in edges}
     nodes = found_nodes(folder, tables.values())
     if nodes is None:
@@ -190,7 +160,7 @@ def check_folder(folder: Path, edges: Sequence[str]) -> None:
             raise _unknown(str(path), table_of(path.name))
     for stored in {stored.file: stored for stored in tables.values() if stored.format in DATABASES}.values():
         file = folder / stored.file
-        for table in _tables_of(file, stored.format):
+        for table in (sqlite_tables if stored.format == "sqlite" else duckdb_tables)(file):
             if table.lower() not in {NODES, *(predicate.lower() for predicate in edges)}:
                 raise _unknown(str(file), table)
 
@@ -242,7 +212,7 @@ def check_ends(graph: KnowledgeGraph, tables: Mapping[str, Path], labels: Iterab
     Raises
     ------
     DataError
-        If one is not; names the vertex and the table.
+        Names the missing vertex and the table.
     """
     known = set(labels)
     for name, path in tables.items():
@@ -258,12 +228,7 @@ def check_ends(graph: KnowledgeGraph, tables: Mapping[str, Path], labels: Iterab
 
 
 def read_pairs(path: Path, header: tuple[str, str], *, partial: bool = False) -> dict[str, Cell]:
-    """Read a private table of two columns, the first of which contains original vertices.
-
-    Parameters
-    ----------
-    partial
-        Whether the second field may be empty.
+    """Read a private table of two columns: original vertices, and texts that may be empty if `partial`.
 
     Raises
     ------

@@ -16,38 +16,27 @@ from kgreason.data.formats.rdf import BASE
 from kgreason.data.sources import SourceSpec
 from kgreason.data.targets import DECLARING, FORMATS
 
+README, UNVERIFIED, REPORT = "README.txt", "UNVERIFIED", ("report.html", "report.json")
+BESIDE = (README, UNVERIFIED, *REPORT)  # files of a release besides the tables and what describes them
 NODES, DATABASE = "nodes", "graph"
-NUMBERED = frozenset({"mtx", "konect"})
-"""Formats that know a vertex by a number from 1 to n and nothing else."""
-LISTING = DECLARING - {"neo4j"}
-"""Formats whose file of edges lists all vertices."""
-EDGES_ALONE = frozenset({"edges", "konect"})
-"""Formats that have no place for vertices without edges."""
+NUMBERED = frozenset({"mtx", "konect"})  # formats that know a vertex by a number from 1 to n and nothing else
+LISTING = DECLARING - {"neo4j"}  # whose file of edges lists all vertices
+EDGES_ALONE = frozenset({"edges", "konect"})  # that have no place for vertices without edges
 HEADED = frozenset({"csv", "tsv"})
-MAYBE_EMPTY = frozenset({"json", "rdf", "edges"})
-"""Text formats of which a table without rows is a file without bytes."""
-DATABASES = frozenset({"sqlite", "duckdb"})
-"""Formats whose tables stand in one file."""
+MAYBE_EMPTY = frozenset({"json", "rdf", "edges"})  # text formats of which a table without rows has no bytes
+DATABASES = frozenset({"sqlite", "duckdb"})  # whose tables stand in one file
 BINARY = frozenset({"parquet", *DATABASES})
 _EXTENSIONS = {**{e: format for format, e in FORMATS.items() if format != "neo4j"}, "ttl": "rdf"}
 EXTENSIONS = tuple(f".{extension}" for extension in _EXTENSIONS)
-"""What the name of a table of a release ends with, if it does not begin as that of a KONECT file."""
-KONECT = "out."
+KONECT = "out."  # prefix of a KONECT file, which has no extension
 _NODES = "-nodes.csv"
 
 
 @dataclass(frozen=True)
 class Stored:
-    """One table of a release.
+    """One table of a release: format, file name in the folder, and read options for a ``@bind``.
 
-    Attributes
-    ----------
-    format
-        One of `FORMATS`.
-    file
-        File name in the folder.
-    options
-        Read options for a ``@bind``; include the table name for databases.
+    The options of a database include the table name.
     """
 
     format: str
@@ -78,15 +67,7 @@ class Stored:
 
 @dataclass(frozen=True)
 class Layout:
-    """The tables of a release.
-
-    Attributes
-    ----------
-    edges
-        Edge tables by predicate.
-    nodes
-        Vertex table.
-    """
+    """The tables of a release: edge tables by predicate, and the vertex table."""
 
     edges: Mapping[str, Stored]
     nodes: Stored
@@ -137,11 +118,9 @@ def _edges(predicate: str, name: str) -> Stored:
     if name == "neo4j":
         return Stored(name, f"{predicate}.csv")
     stored = _plain(predicate, name)
-    return (
-        replace(stored, options={**stored.options, "predicate": predicate})
-        if stored.format == "rdf"
-        else stored
-    )
+    if stored.format != "rdf":
+        return stored
+    return replace(stored, options={**stored.options, "predicate": predicate})
 
 
 def _nodes(first: Stored, name: str) -> Stored:
@@ -164,35 +143,17 @@ def _plain(table: str, name: str) -> Stored:
 
 
 def is_table(name: str) -> bool:
-    """Whether a file name is one of a release table.
-
-    Examples
-    --------
-    >>> [name for name in ("own.csv", "own.csv.gz", "out.own", "README.txt") if is_table(name)]
-    ['own.csv', 'own.csv.gz', 'out.own']
-    """
+    """Whether a file name is one of a release table, as ``own.csv``, ``own.csv.gz`` or ``out.own``."""
     return name.startswith(KONECT) or name.removesuffix(".gz").endswith(EXTENSIONS)
 
 
 def table_of(name: str) -> str:
-    """Table name of a file name; `DATABASE` for a database.
-
-    Examples
-    --------
-    >>> table_of("own.csv"), table_of("out.own"), table_of("graph.sqlite")
-    ('own', 'own', 'graph')
-    """
+    """Table name of a file name, as ``own`` of ``own.csv`` and ``out.own``; `DATABASE` for a database."""
     return name.removeprefix(KONECT).partition(".")[0]
 
 
 def nodes_beside(name: str) -> str:
-    """Node file that accompanies a relationship file of a Neo4j import.
-
-    Examples
-    --------
-    >>> nodes_beside("own.csv")
-    'own-nodes.csv'
-    """
+    """Node file that accompanies a relationship file of a Neo4j import."""
     return name.removesuffix(".csv") + _NODES
 
 
@@ -200,13 +161,7 @@ def nodes_beside(name: str) -> str:
 
 
 def found_edges(folder: Path, predicate: str) -> Stored:
-    """Table of an edge predicate in a release folder; if there is none, the missing CSV table.
-
-    Raises
-    ------
-    DataError
-        If it is ambiguous.
-    """
+    """Table of an edge predicate in a folder: the missing CSV table if there is none; `DataError` if ambiguous."""
     found = [s for s in (_edges(predicate, e) for e in _EXTENSIONS) if (folder / s.file).is_file()]
     stored = _one(folder, predicate, found) or _edges(predicate, "csv")
     neo4j = stored.format == "csv" and (folder / nodes_beside(stored.file)).is_file()
@@ -214,18 +169,7 @@ def found_edges(folder: Path, predicate: str) -> Stored:
 
 
 def found_nodes(folder: Path, edges: Iterable[Stored]) -> Stored | None:
-    """Vertex table in a release folder.
-
-    Parameters
-    ----------
-    edges
-        Edge tables; the first may list the vertices itself.
-
-    Raises
-    ------
-    DataError
-        If it is ambiguous.
-    """
+    """Vertex table in a folder; the first edge table may list the vertices itself. `DataError` if ambiguous."""
     first = next(iter(edges), None)
     names = [e for e, format in _EXTENSIONS.items() if format not in LISTING | EDGES_ALONE | DATABASES]
     beside = [s for s in (_nodes(_plain(NODES, e), e) for e in names) if (folder / s.file).is_file()]

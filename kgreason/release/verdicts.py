@@ -14,27 +14,17 @@ from kgreason.graph.knowledge_graph import Vertices
 from kgreason.release.digests import Fault
 
 CONFIDENCE = 0.95
-
-
 NORMAL = 1.959963984540054  # 97.5 % quantile of the standard normal distribution
-
-
 SHOWN = 5  # maximum number of witnesses
-
-
 State = Literal["holds", "given up", "undecided", "fails"]
 
 
 @dataclass(frozen=True)
 class Item:
-    """One condition of Definition 4.1.
+    """One condition of a verdict, such as those of Definition 4.1.
 
     Attributes
     ----------
-    name
-        Name of the condition.
-    holds
-        Whether it holds.
     detail
         Finding, in one sentence.
     witnesses
@@ -77,13 +67,7 @@ class Item:
 
 
 def listing(words: Iterable[str], total: int | None = None) -> tuple[str, ...]:
-    """First few witnesses, and the number of further ones.
-
-    Examples
-    --------
-    >>> listing(f"edge {i}" for i in range(7))
-    ('edge 0', 'edge 1', 'edge 2', 'edge 3', 'edge 4', '... and 2 more')
-    """
+    """First few witnesses, and the number of further ones: ``... and 2 more``."""
     words = iter(words)
     shown = tuple(islice(words, SHOWN))
     more = sum(1 for _ in words) if total is None else total - len(shown)
@@ -99,12 +83,7 @@ def judged(name: str, words: Iterable[str], fails: str, holds: str, total: int |
 class Examined:
     """Base class of verdicts: the conditions that were examined.
 
-    Attributes
-    ----------
-    items
-        The conditions.
-    needs_original
-        Conditions without an item, since only the release was examined and they require the original.
+    `needs_original` names conditions without an item: only the release was examined, and they require the original.
     """
 
     items: tuple[Item, ...]
@@ -169,11 +148,8 @@ class Labelled(Protocol):
 def no_label_kept(original: Labelled, released: Labelled, what: str = "label") -> Item:
     """Condition that no original label is in the release."""
     kept = sorted(set(map(str, original.labels)) & set(map(str, released.labels)))
-    fails, holds = (
-        f"{len(kept):,} original {what}s are in the release",
-        f"no original {what} is in the release",
-    )
-    return judged("labels", kept, fails, holds)
+    fails = f"{len(kept):,} original {what}s are in the release"
+    return judged("labels", kept, fails, f"no original {what} is in the release")
 
 
 def files(faults: Sequence[Fault]) -> Item:

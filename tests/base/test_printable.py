@@ -22,7 +22,7 @@ import kgreason
 from kgreason.base.errors import DataError
 from kgreason.base.printable import Screen, printable
 from kgreason.cli import app, main
-from kgreason.cli.run_log import Log
+from kgreason.cli.run import Log
 
 TITLE = "\x1b]0;OWNED\x07"
 """Sets the title of the window."""

@@ -19,7 +19,7 @@ from typer import BadParameter
 from typer.testing import CliRunner, Result
 
 from kgreason.base import atomic_files
-from kgreason.cli import COMMANDS, LazyCommands, _summary, app
+from kgreason.cli import COMMANDS, LazyCommands, _summaries, app
 from kgreason.cli.options import Format
 from kgreason.cli.options import sizes as sizes_of
 from kgreason.data.targets import FORMATS
@@ -960,10 +960,10 @@ def test_verify_says_which_of_its_words_are_missing(ownership: Path, anywhere: P
     rules = ["--rules", ownership / "control.vada"]
     unknown = run("verify", "release", *rules, "--data", f"own={ownership / 'own.csv'}")
     assert unknown.exit_code == 2
-    assert "the original is named, but who is who in its release is not said" in unknown.output
+    assert "the original is named, but no mapping of its release" in unknown.output
     lost = run("verify", "release", "--rules", "release/rules.vada", "--certificate", "private")
     assert lost.exit_code == 2
-    assert "who is who is not said\n  help: say --mapping FILE" in lost.output
+    assert "no mapping is named\n  help: say --mapping FILE" in lost.output
     gone = run("verify", "relaese", *rules)
     assert gone.exit_code == 2
     assert "relaese: there is no such file or folder" in gone.output
@@ -971,7 +971,7 @@ def test_verify_says_which_of_its_words_are_missing(ownership: Path, anywhere: P
 
 def test_the_help_of_the_program_has_the_words_of_each_command() -> None:
     for name, place in COMMANDS.items():
-        assert _summary(place) == LazyCommands(COMMANDS)[name].help
+        assert _summaries(place.split(".")[0])[place.split(".")[1]] == LazyCommands(COMMANDS)[name].help
 
 
 @pytest.mark.parametrize("command", ["verify r --rules control.vada", "links verify r --original own.csv"])

@@ -24,7 +24,7 @@ import kgreason
 from kgreason.base import caches
 from kgreason.base.errors import DataError, KgreasonError, ProgramError
 from kgreason.cli import app
-from kgreason.cli.run_log import Log
+from kgreason.cli.run import Log
 from kgreason.data.fact_writing import write_targets
 from kgreason.data.format_list import read_table
 from kgreason.data.formats.duckdb_files import _opened
@@ -669,7 +669,7 @@ def test_pages_escape_data(here: Path) -> None:
     for page in (kgreason.report_page(report),):
         _check_page(page)
         assert "&lt;img src=x" in page
-    from kgreason.release.report.report_json import write_report
+    from kgreason.release.report.html_page import write_report
 
     write_report(here, report)
     stored = (here / "report.json").read_text(encoding="utf-8")
@@ -702,7 +702,7 @@ def test_links_in_a_folder_are_not_written_through(here: Path) -> None:
     result = kgreason.anonymize(
         '@edge("own").', {"own": [("a", "b"), ("b", "c"), ("c", "a")]}, k=2, x=2, method="klone"
     )
-    from kgreason.release.report.report_json import write_report
+    from kgreason.release.report.html_page import write_report
 
     write_report(here / "theirs", kgreason.report(result))
     (here / "theirs" / "report.html").unlink()

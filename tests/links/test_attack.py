@@ -1,4 +1,4 @@
-"""The noisy-or adversary and what he discloses: against the definitions, plain twins and the examples of the paper."""
+"""The noisy-or attacker and what he discloses: against the definitions, plain twins and the examples of the paper."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason.base.errors import AnonymizationError
-from kgreason.links.anonymizers.strategies import apply
+from kgreason.links.anonymizers import apply
 from kgreason.links.attacks.disclosure import disclosure
 from kgreason.links.attacks.entity_pairs import Beliefs, expected_power, pairs_between, slots_of
 from kgreason.links.attacks.noisy_or import Knowledge, Noise, beliefs_of, knowledge_of

@@ -17,8 +17,15 @@ from hypothesis import strategies as st
 from kgreason.base.errors import AnonymizationError, DataError, ReleaseError
 from kgreason.data.formats.delimited import write_csv
 from kgreason.language.check.program_checker import load_text
-from kgreason.links.anonymizers.clusters import as_people, clusters_of, read_clusters
-from kgreason.links.anonymizers.strategies import LinksRelease, apply, publish, removed_links
+from kgreason.links.anonymizers import (
+    LinksRelease,
+    apply,
+    as_people,
+    clusters_of,
+    publish,
+    read_clusters,
+    removed_links,
+)
 from kgreason.links.arguments import mapping_of
 from kgreason.links.folder import names_of, read_released, write_links
 from kgreason.links.model import LinkGraph, Observations, Original, Released, observations

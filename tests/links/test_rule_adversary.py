@@ -1,4 +1,4 @@
-"""The adversary with rules, against groundings enumerated one by one, closed forms, and worlds counted out."""
+"""The attacker with rules, against groundings enumerated one by one, closed forms, and worlds counted out."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kgreason.base.resources import resource
 from kgreason.language.check.program_checker import load_file, load_text
 from kgreason.links.attacks.entity_pairs import Beliefs, place
 from kgreason.links.attacks.noisy_or import Causes, least_fixpoint
-from kgreason.links.attacks.rule_adversary import rule_beliefs
+from kgreason.links.attacks.rule_attacker import rule_beliefs
 from kgreason.links.model import LinkGraph, Observations, Released, observations
 from kgreason.links.settings import Strategy
 from tests.examples import inputs
@@ -411,7 +411,7 @@ def test_all_ways_to_take_slots_are_equally_likely(count: int) -> None:
 
 def test_what_makes_no_sense_is_refused() -> None:
     made = graph(2, [2, 2], classmates=links((0, 1, 5), mutual=True))
-    with pytest.raises(AnonymizationError, match="no rule of the adversary derives 'enemies'"):
+    with pytest.raises(AnonymizationError, match="no rule of the attacker derives 'enemies'"):
         believed(made, CLASSES, sensitive="enemies")
     with pytest.raises(AnonymizationError, match=r"the leak must be a probability, not 1\.5"):
         believed(made, CLASSES, leak=1.5)
@@ -530,8 +530,7 @@ def test_relations_that_no_rule_reads_are_told() -> None:
             progress=heard,
         )
         told = [
-            note.removeprefix("the adversary's rules do not read ").split(", which")[0]
-            for note in heard.notes
+            note.removeprefix("the attacker's rules do not read ").split(", which")[0] for note in heard.notes
         ]
         assert told == expected
 
@@ -551,7 +550,7 @@ def test_probabilities_that_do_not_count_are_told() -> None:
     )
     assert as_dict(found) == {(0, 1): 0.9, (1, 0): 0.9}
     assert heard.notes == [
-        "the adversary's rule 'near', with the probability 0.3, is taken as certain: "
+        "the attacker's rule 'near', with the probability 0.3, is taken as certain: "
         "probabilities count for rules of friends alone"
     ]
 

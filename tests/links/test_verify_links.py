@@ -24,8 +24,7 @@ from kgreason.links.arguments import mapping_of
 from kgreason.links.folder import contents_of, form, read_released
 from kgreason.links.model import LinkGraph, Observations, Original, Released, Sensitive
 from kgreason.links.settings import CLUSTERED, Strategy
-from kgreason.links.verification.checker import verify_links
-from kgreason.links.verification.verdict import LinksVerdict, Source
+from kgreason.links.verification import LinksVerdict, Source, verify_links
 from kgreason.people.model import attribute
 from tests.examples import inputs
 

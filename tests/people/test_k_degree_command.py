@@ -184,9 +184,9 @@ def test_a_release_is_verified_with_the_files_that_it_was_made_of(table: Path) -
             "person",
         ),
         ((source, *known, "--mutual", "mail"), "k-degree is of one release, and 2 are named"),
-        ((*known[:-2], "--mutual", "mail"), "who is who is not said"),
+        ((*known[:-2], "--mutual", "mail"), "no mapping"),
         ((*known, "--mutual", "mail", "--original", "people.toml"), "the schema says what is read"),
-        ((*known[:5], *known[7:], "--mutual", "mail"), "what files hold is said, but none are named"),
+        ((*known[:5], *known[7:], "--mutual", "mail"), "options describe files, but no files are named"),
         ((release, "--original", source, "--model", "kw-tad"), "for the original of one release"),
         ((*known, "--rules", other, "--mutual", "mail"), "no such option: --rules"),
     ]

@@ -823,9 +823,9 @@ def test_the_schema_of_a_release_hides_nothing(written: Path) -> None:
         ("release --model p-k-ad --k-values k.csv", "k.csv:2: there is no user 'Ken' in the graph"),
         (
             "release --model k-ad --original original.toml",
-            "the original is named, but who is who is not said",
+            "the original is named, but no mapping",
         ),
-        ("release --model k-ad --mapping private", "who is who is said, but not of which original"),
+        ("release --model k-ad --mapping private", "a mapping is named, but no original"),
         (
             "release release --model kw-tad --original original.toml --mapping private",
             "--original stands 1 times",

@@ -23,7 +23,7 @@ from kgreason.isomorphism.definition import Guarantee
 from kgreason.isomorphism.folder import claim_of, form
 from kgreason.language.check.program_checker import load_text
 from kgreason.people.result import Claim
-from kgreason.release.digests import account, not_of_account
+from kgreason.release.digests import changed_files, with_digests
 from kgreason.release.folder_contents import Contents, _same_duckdb, files
 from kgreason.release.publication import Folders
 from kgreason.release.report.report_data import Report
@@ -81,7 +81,9 @@ def told(folder: Path) -> None:
     data = json.loads((folder / "report.json").read_text(encoding="utf-8"))
     files = data.pop("files")
     del files["report.json"]
-    (folder / "report.json").write_text(account(data | {"more": SECRET.decode()}, files), encoding="utf-8")
+    (folder / "report.json").write_text(
+        with_digests(data | {"more": SECRET.decode()}, files), encoding="utf-8"
+    )
 
 
 ANYWHERE: dict[str, Hide] = {
@@ -349,7 +351,7 @@ def test_a_mark_holds_no_text(tmp_path: Path, text: bytes, state: str) -> None:
     contents = Contents((), lambda _: None, lambda _: "Nothing was confirmed.", lambda **_: told)
     (tmp_path / "UNVERIFIED").write_bytes(text)
     contents.publish(tmp_path, holds=False, seeded=False)
-    assert not_of_account(tmp_path) == []
+    assert changed_files(tmp_path) == []
     found = files(tmp_path, contents)
     assert (found.name, found.state) == ("files", state)
     assert ("UNVERIFIED: it is not empty" in str(found.witnesses)) == bool(text)

@@ -16,8 +16,17 @@ from hypothesis import strategies as st
 
 from kgreason.release.report.charts import LEFT, RIGHT, TOP, WIDTH, drawn_chart, drawn_picture, percent
 from kgreason.release.report.html_page import heads, long, numeric, page, possible
-from kgreason.release.report.report_data import Chart, Figure, Finding, Picture, Report, Section, State, Table
-from kgreason.release.report.words import TERMS
+from kgreason.release.report.report_data import (
+    TERMS,
+    Chart,
+    Figure,
+    Finding,
+    Picture,
+    Report,
+    Section,
+    State,
+    Table,
+)
 from tests.examples import inputs
 from tests.reports import HOSTILE, hostile_pictures, sample_report
 

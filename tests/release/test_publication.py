@@ -15,7 +15,7 @@ import pytest
 from kgreason.base import atomic_files
 from kgreason.base.atomic_files import check_settled
 from kgreason.base.errors import ReleaseError
-from kgreason.release.digests import account, digests
+from kgreason.release.digests import digests, with_digests
 from kgreason.release.publication import Folders, staged
 
 
@@ -50,7 +50,7 @@ def publish(folders: Folders, text: str) -> None:
         (release / "own.csv").write_text(text)
         (private / "mapping.csv").write_text(text)
         for folder in (release, private):
-            (folder / "report.json").write_text(account({}, digests(folder)))
+            (folder / "report.json").write_text(with_digests({}, digests(folder)))
 
 
 def found(folders: Folders) -> list[str | None]:

@@ -32,11 +32,24 @@ from kgreason.people import report as people_report
 from kgreason.people.result import Claim
 from kgreason.release.publication import Folders
 from kgreason.release.report.candidate_tables import as_shown, by_classes
-from kgreason.release.report.charts import counts_chart, values_chart
-from kgreason.release.report.report_data import Chart, Figure, Finding, Picture, Report, Section, Table
-from kgreason.release.report.report_json import as_dict, from_dict, read_report, texts
-from kgreason.release.report.sections import files_section
-from kgreason.release.report.words import FILES, SHARED, TERMS, state_words, term_of
+from kgreason.release.report.charts import Series, distribution
+from kgreason.release.report.html_page import texts
+from kgreason.release.report.report_data import (
+    FILES,
+    TERMS,
+    Chart,
+    Figure,
+    Finding,
+    Picture,
+    Report,
+    Section,
+    Table,
+    as_dict,
+    from_dict,
+    read_report,
+    term_of,
+)
+from kgreason.release.report.sections import SHARED, files_section, state_words
 from kgreason.release.verdicts import Item
 from tests.examples import inputs
 from tests.folders import ROOT
@@ -493,7 +506,9 @@ def test_what_is_seen_of_links_is_what_clusters_hide(observed: tuple[Any, Folder
 @settings(max_examples=inputs(100), deadline=None)
 @given(st.lists(st.integers(0, 10**6)), st.lists(st.integers(0, 10**6)))
 def test_counts_fall_into_the_bins_that_labels_say(after: list[int], before: list[int]) -> None:
-    chart = counts_chart("t", "a", np.array(after, dtype=np.int64), np.array(before, dtype=np.int64))
+    chart = distribution(
+        "t", Series("a", np.array(after, dtype=np.int64), "", ""), np.array(before, dtype=np.int64)
+    )
     assert len(chart.labels) == len(chart.after) == len(chart.before)
     spans = [[int(n.replace(",", "")) for n in label.split(" to ")] for label in chart.labels]
     for numbers, shares in ((after, chart.after), (before, chart.before)):
@@ -506,7 +521,7 @@ def test_counts_fall_into_the_bins_that_labels_say(after: list[int], before: lis
 @settings(max_examples=inputs(100))
 @given(st.lists(st.floats(-1e9, 1e9), max_size=20))
 def test_every_weight_falls_into_one_bin(values: list[float]) -> None:
-    chart = values_chart("t", "a", np.array(values))
+    chart = distribution("t", Series("a", np.array(values, dtype=np.float64), "", ""))
     assert len(chart.labels) == 10
     assert sum(chart.after) == pytest.approx(1 if values else 0, abs=1e-2)
 

@@ -10,7 +10,7 @@ import numpy as np
 from kgreason.base.errors import AnonymizationError
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices, Weights
 from kgreason.isomorphism.definition import Augmented, Release
-from kgreason.release.opaque_labels import fresh_labels, numbers, permutation
+from kgreason.release.mapping import fresh_labels, numbers, permutation
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,14 +28,12 @@ ROUNDING = 1e-12  # a probability this little above a threshold counts as equal 
 
 @dataclass(frozen=True)
 class Revealed:
-    """Disclosure at one threshold.
+    """Disclosure at one threshold ρ.
 
     Attributes
     ----------
-    threshold
-        ρ; a pair is predicted if the attacker's probability exceeds it.
     predicted
-        Number of predicted pairs of entities, unordered if the sensitive relation is mutual.
+        Number of pairs of entities whose probability exceeds it, unordered if the sensitive relation is mutual.
     revealed
         Number of predicted pairs that are sensitive.
     precision
@@ -109,12 +107,12 @@ def cells(one: Revealed) -> tuple[str, ...]:
 
 
 def _digits(number: float | None) -> str:
-    """A number with three significant digits, without an exponent: shares of all pairs are tiny."""
+    """Three significant digits without an exponent: shares of all pairs are tiny."""
     if number is None:
         return "none"
     if number >= 99.95 or not number:
         return f"{number:,.0f}"
-    return f"{Decimal(f'{number:.2e}'):f}"  # without an exponent
+    return f"{Decimal(f'{number:.2e}'):f}"
 
 
 def disclosure(
@@ -130,16 +128,12 @@ def disclosure(
 
     Parameters
     ----------
-    beliefs
-        Probabilities of pairs of nodes of the release.
     graph
-        The released graph.
+        The released graph, to whose nodes the beliefs refer.
     sensitive
         The true links between entities of the original.
     mapping
         Released node of each entity, int64, shape (n,).
-    thresholds
-        Probabilities, one `Revealed` each.
 
     Raises
     ------

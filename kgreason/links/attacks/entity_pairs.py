@@ -13,6 +13,9 @@ from kgreason.links.model import Observations, Released, observations
 from kgreason.people.model import Counts
 
 Doubles = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+MOST = 2.0**62  # most slots of all pairs: sums and differences fit into int64
+ROUNDS = 1_000  # at most a quarter of the draws of a row collide, so a few rounds suffice
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,19 +23,8 @@ class Beliefs:
     """Probabilities that pairs of entities are linked by the sensitive relation.
 
     Row i gives the probability of each pair of an entity of the released node ``source[i]`` and a different entity of
-    ``target[i]``.
-
-    Attributes
-    ----------
-    source, target
-        Nodes of the release, int64, shape (m,), each pair once; source <= target if the relation is mutual. A row with
-        source = target covers the pairs of different entities of that node.
-    probability
-        float64, shape (m,).
-    others
-        Probability of all pairs without a row.
-    mutual
-        Whether the relation is symmetric.
+    ``target[i]``: both int64, shape (m,), each pair once; source <= target if the relation is mutual. `others` is the
+    probability of all pairs without a row.
     """
 
     source: Vertices
@@ -43,13 +35,7 @@ class Beliefs:
 
 
 def check_unheld(released: Released, sensitive: str) -> None:
-    """Reject a release that holds the sensitive relation: there is nothing to infer.
-
-    Raises
-    ------
-    AnonymizationError
-        If the release holds it.
-    """
+    """Raise `AnonymizationError` if a release holds the sensitive relation: there is nothing to infer."""
     if sensitive in released.graph.observed:
         raise AnonymizationError(
             f"the release holds the relation {sensitive!r} itself",
@@ -57,36 +43,20 @@ def check_unheld(released: Released, sensitive: str) -> None:
         )
 
 
-MOST = 2.0**62  # most slots of all pairs: sums and differences fit into int64
-
-
 def all_pairs(n: int, mutual: bool) -> int:
-    """Number of pairs of different entities among n, unordered if the relation is mutual.
-
-    Examples
-    --------
-    >>> all_pairs(4, mutual=True), all_pairs(4, mutual=False)
-    (6, 12)
-    """
+    """Number of pairs of different entities among n, unordered if the relation is mutual."""
     return n * (n - 1) // 2 if mutual else n * (n - 1)
 
 
 def pairs_between(size: Counts, source: Vertices, target: Vertices, mutual: bool) -> Counts:
-    """Number of pairs of different entities, one of each source node and one of its target node.
+    """Number of pairs of different entities, one of each source node and one of its target node; int64, shape (m,).
 
     Parameters
     ----------
     size
         Entities of each node, int64, shape (n,).
-    source, target
-        Nodes, int64, shape (m,).
     mutual
         Whether pairs are unordered; otherwise two entities of one node are two pairs.
-
-    Returns
-    -------
-    Counts
-        int64, shape (m,).
 
     Examples
     --------
@@ -99,18 +69,7 @@ def pairs_between(size: Counts, source: Vertices, target: Vertices, mutual: bool
 
 
 def slots_of(each: Counts | int, pairs: Counts) -> Counts:
-    """Number of slots of all pairs with `each` slots, int64, shape (m,).
-
-    Raises
-    ------
-    AnonymizationError
-        If there are more than `MOST` in all.
-
-    Examples
-    --------
-    >>> slots_of(2, np.array([6, 3])).tolist()
-    [12, 6]
-    """
+    """Number of slots of all pairs with `each` slots; `AnonymizationError` if there are more than `MOST` in all."""
     if (np.asarray(each, dtype=np.float64) * pairs).sum() >= MOST:
         raise AnonymizationError(
             "the release has larger counts than can be reckoned with",
@@ -120,26 +79,15 @@ def slots_of(each: Counts | int, pairs: Counts) -> Counts:
 
 
 def expected_power(base: float, slots: Counts, links: Counts, own: Counts) -> Doubles:
-    """Expectation of ``base ** J``, where J is the number of links on a pair's own slots.
+    """Expectation of ``base ** J`` (base from 0 to 1), where J is the number of links on a pair's own slots.
 
     The links occupy a uniformly random subset of the slots, so J is hypergeometric. Its probabilities follow from each
     other by ratios of small integers; this stays exact for any number of slots, which factorials would not.
 
     Parameters
     ----------
-    base
-        From 0 to 1.
-    slots
-        Number of slots, int64, shape (m,).
-    links
-        Number of slots that hold a link, at most `slots`.
-    own
-        Number of slots that belong to the pair, at most `slots`.
-
-    Returns
-    -------
-    Doubles
-        float64, shape (m,).
+    slots, links, own
+        Numbers of slots, of those that hold a link, and of those that belong to the pair; int64, shape (m,).
 
     Examples
     --------
@@ -161,25 +109,13 @@ def expected_power(base: float, slots: Counts, links: Counts, own: Counts) -> Do
     return expected
 
 
-Ints = npt.NDArray[np.int64]
-
-ROUNDS = 1_000  # at most a quarter of the draws of a row collide, so a few rounds suffice
-
-
 def place(
     found: Observations, size: Ints, limit: int | None, name: str, rng: np.random.Generator
 ) -> Observations:
     """Place each link between two nodes on a random pair of their entities.
 
     With a limit, each pair has that many slots, and all choices of distinct slots are equally likely; without one,
-    links are placed independently. Entities of node v are numbered from ``size[:v].sum()``.
-
-    Parameters
-    ----------
-    size
-        Number of entities of each node, int64, shape (n,).
-    name
-        Name of the relation, for error messages.
+    links are placed independently. Entities of node v are numbered from ``size[:v].sum()``. `name` is for messages.
 
     Raises
     ------
@@ -194,15 +130,15 @@ def place(
     >>> placed.source.tolist(), placed.target.tolist()
     ([0, 0, 0], [1, 2, 3])
     """
-    alone = (found.source == found.target) & (size[found.source] == 1)  # loops of an entity
-    pairs = np.where(alone, 1, pairs_between(size, found.source, found.target, found.mutual))
+    loops = (found.source == found.target) & (size[found.source] == 1)  # loops of an entity
+    pairs = np.where(loops, 1, pairs_between(size, found.source, found.target, found.mutual))
     count = found.count
     if limit is None:
         row = np.repeat(np.arange(len(found)), count)
         pair = rng.integers(0, pairs[row])
     else:
         _check(found, size, pairs, limit, name)
-        slots = np.where(alone, count, slots_of(limit, pairs))  # loops have no limit
+        slots = np.where(loops, count, slots_of(limit, pairs))  # loops have no limit
         count = np.minimum(count, slots)
         row = np.repeat(np.arange(len(found)), count)
         pair = _slots(slots, count, rng) % pairs[row]

@@ -32,22 +32,18 @@ from kgreason.links.model import LinkGraph, Observations, Released, observations
 from kgreason.people.model import Counts
 
 Ints = npt.NDArray[np.int64]
-
 ROUNDS = 10_000
-TOLERANCE = 1e-12
-"""Largest change of a round at which the fixpoint counts as reached."""
+TOLERANCE = 1e-12  # largest change of a round at which the fixpoint counts as reached
 
 
 @dataclass(frozen=True, eq=False)
 class Causes:
-    """Causes with the same probability, one per row.
+    """Causes with the same probability `weight`, given all needed links; one per row.
 
     Attributes
     ----------
     head
         Number of the link that each may cause; int64, shape (m,).
-    weight
-        Probability of the effect, given all needed links.
     count
         Number of equal causes of each row; float64, shape (m,).
     needs
@@ -64,18 +60,7 @@ def least_fixpoint(causes: Sequence[Causes], leak: Doubles) -> tuple[Doubles, bo
     """Least solution of P(h) = 1 - (1 - leak) Π (1 - weight Π P(b)), over all causes of h and the links b they need.
 
     Iteration from 0: all values grow and are at most 1, so a result before convergence is too small, never too large.
-
-    Parameters
-    ----------
-    leak
-        Leak probability of each link, shape (links,).
-
-    Returns
-    -------
-    Doubles
-        Shape (links,).
-    bool
-        Whether the fixpoint was reached.
+    Returns the probability of each link, as the `leak` has shape (links,), and whether the fixpoint was reached.
 
     Examples
     --------
@@ -116,11 +101,6 @@ class Noise:
         Probability of unobserved causes, from 0 to 1.
     weights
         Probability of one link of each observed relation, by its name, from 0 to 1.
-
-    Examples
-    --------
-    >>> Noise(0.2, {"classmates": 0.4}).weight("classmates")
-    0.4
     """
 
     leak: float
@@ -168,14 +148,7 @@ class Knowledge:
 
 
 def knowledge_of(original: LinkGraph) -> Knowledge:
-    """The exact limits and totals of a graph whose nodes are entities.
-
-    Examples
-    --------
-    >>> two = observations(np.array([0, 0, 1]), np.array([1, 1, 2]), mutual=True)
-    >>> knowledge_of(LinkGraph(np.array(["a", "b", "c"], dtype=object), {"classmates": two}))
-    Knowledge(limits={'classmates': 2}, totals={'classmates': 3})
-    """
+    """The exact limits and totals of a graph whose nodes are entities."""
     limits, totals = {}, {}
     for name, found in original.observed.items():
         every = _unweighted(found)
@@ -190,7 +163,7 @@ def _believed(leak: float, lacking: npt.ArrayLike) -> Doubles:
 
 
 @dataclass(frozen=True, eq=False)
-class _Lacking:
+class _NoCause:
     """Probability that no link of one relation is a cause: for listed pairs of nodes, or (`every`) for all pairs."""
 
     source: Vertices
@@ -229,19 +202,19 @@ def beliefs_of(
         If a relation has no weight, or knowledge that is needed is missing.
     """
     graph = released.graph
-    lacking = []
+    relations = []
     for name, found in graph.observed.items() if released.strategy != "removed" else ():
         fails = 1 - noise.weight(name)
         every = _informative(found, graph.size)
         if released.strategy == "cluster-edge":
-            lacking.append(_placed(every, graph.size, fails, knowledge.of(name)[0], mutual))
+            relations.append(_placed(every, graph.size, fails, knowledge.of(name)[0], mutual))
         elif released.strategy != "constrained":
-            lacking.append(_cause(every, np.power(fails, every.count.astype(np.float64)), mutual))
+            relations.append(_cause(every, np.power(fails, every.count.astype(np.float64)), mutual))
         elif sharp:
-            lacking.append(_shared(every, graph.size, fails, knowledge.of(name)[1], mutual))
+            relations.append(_shared(every, graph.size, fails, knowledge.of(name)[1], mutual))
         else:
-            lacking.append(_uniform(every.mutual, int(graph.size.sum()), fails, knowledge.of(name), mutual))
-    return _together(lacking, noise.leak, graph.n, mutual)
+            relations.append(_uniform(every.mutual, int(graph.size.sum()), fails, knowledge.of(name), mutual))
+    return _together(relations, noise.leak, graph.n, mutual)
 
 
 def _unweighted(found: Observations) -> Observations:
@@ -257,14 +230,14 @@ def _informative(found: Observations, size: Counts) -> Observations:
     return Observations(every.source[kept], every.target[kept], every.count[kept], every.mutual)
 
 
-def _cause(every: Observations, probability: Doubles, mutual: bool) -> _Lacking:
+def _cause(every: Observations, probability: Doubles, mutual: bool) -> _NoCause:
     """Rows as pairs of the sensitive relation; rows of one pair in both directions remain independent causes."""
     source, target = every.source, every.target
     if not mutual and every.mutual:
         back = source != target
         source, target = np.append(source, target[back]), np.append(target, source[back])
         probability = np.append(probability, probability[back])
-    return _Lacking(source, target, probability)
+    return _NoCause(source, target, probability)
 
 
 def _own(every: Observations, mutual: bool) -> Counts:
@@ -273,24 +246,24 @@ def _own(every: Observations, mutual: bool) -> Counts:
     return np.where(both & (every.source == every.target), 2, 1).astype(np.int64)
 
 
-def _placed(every: Observations, size: Counts, fails: float, limit: int, mutual: bool) -> _Lacking:
+def _placed(every: Observations, size: Counts, fails: float, limit: int, mutual: bool) -> _NoCause:
     """Links between clusters, each row with its own slots."""
     slots = slots_of(limit, pairs_between(size, every.source, every.target, every.mutual))
     links = np.minimum(every.count, slots)  # loops of entities are counted but have no slot
     return _cause(every, expected_power(fails, slots, links, limit * _own(every, mutual)), mutual)
 
 
-def _uniform(undirected: bool, entities: int, fails: float, known: tuple[int, int], mutual: bool) -> _Lacking:
+def _uniform(undirected: bool, entities: int, fails: float, known: tuple[int, int], mutual: bool) -> _NoCause:
     """All links of the original on the slots of all pairs."""
     limit, total = known
     none = np.empty(0, dtype=np.int64)
     slots = int(slots_of(limit, np.array([all_pairs(entities, undirected)]))[0])
     own = limit * (2 if mutual and not undirected else 1) if slots else 0
     placed = expected_power(fails, np.array([slots]), np.array([min(total, slots)]), np.array([own]))
-    return _Lacking(none, none, np.empty(0), float(placed[0]))
+    return _NoCause(none, none, np.empty(0), float(placed[0]))
 
 
-def _shared(every: Observations, size: Counts, fails: float, total: int, mutual: bool) -> _Lacking:
+def _shared(every: Observations, size: Counts, fails: float, total: int, mutual: bool) -> _NoCause:
     """All links of the original on the slots of linked clusters; a mutual pair has the slots of both directions."""
     slots = int(slots_of(every.count, pairs_between(size, every.source, every.target, every.mutual)).sum())
     own = every.count * _own(every, mutual)
@@ -301,18 +274,18 @@ def _shared(every: Observations, size: Counts, fails: float, total: int, mutual:
     return _cause(every, expected_power(fails, all_slots, np.minimum(total, all_slots), own), mutual)
 
 
-def _together(lacking: list[_Lacking], leak: float, n: int, mutual: bool) -> Beliefs:
+def _together(relations: list[_NoCause], leak: float, n: int, mutual: bool) -> Beliefs:
     """Combine the causes of all relations for each pair of nodes."""
     keys = []
-    for one in lacking:
+    for one in relations:
         source, target = one.source, one.target
         if mutual:
             source, target = np.minimum(source, target), np.maximum(source, target)
         keys.append(source * n + target)
     pairs = np.unique(np.concatenate([*keys, np.empty(0, dtype=np.int64)]))
-    all_have = np.prod([one.every for one in lacking])
+    all_have = np.prod([one.every for one in relations])
     product = np.full(len(pairs), all_have)
-    for key, one in zip(keys, lacking, strict=True):
+    for key, one in zip(keys, relations, strict=True):
         np.multiply.at(product, np.searchsorted(pairs, key), one.probability)
     source, target = pairs // max(n, 1), pairs % max(n, 1)
     return Beliefs(source, target, _believed(leak, product), float(_believed(leak, all_have)), mutual)

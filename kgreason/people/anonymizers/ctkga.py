@@ -22,7 +22,7 @@ from kgreason.people.anonymizers.user_distances import Among, Clusters, Distance
 from kgreason.people.anonymizers.valid_clusters import k_medoids_partition
 from kgreason.people.model import PeopleGraph, Texts
 from kgreason.people.settings import LeftOut
-from kgreason.release.opaque_labels import fresh_labels
+from kgreason.release.mapping import fresh_labels
 
 _NEW = -1
 

@@ -17,16 +17,15 @@ from kgreason.release.verdicts import NORMAL
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
-KEY = ("Candidate set, smallest", "Prosecutor's risk, highest")
-"""Figures that stand on top of a page, where they are of what is promised."""
-
-
-NONE = "–"
-"""What was not counted."""
+KEY = (
+    "Candidate set, smallest",
+    "Prosecutor's risk, highest",
+)  # at the top of a page, for promised knowledge
+NONE = "–"  # not computed
 
 
 @dataclass(frozen=True, eq=False)
-class Sight:
+class CandidateSets:
     """Candidates of each target in one graph.
 
     Attributes
@@ -111,22 +110,15 @@ class Sight:
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
-    """Candidates found with one kind of attacker knowledge.
+class Candidates:
+    """Candidates found with one kind of attacker knowledge, in the original graph and in the release.
 
-    Attributes
-    ----------
-    knowledge
-        Attacker's knowledge of the target.
-    before, after
-        Candidates in the original graph and in the release; `None`: not computed.
-    remark
-        Reason for which they were not computed, or how they were computed.
+    `None`: not computed, for the reason in `remark`; otherwise a remark says how they were computed.
     """
 
     knowledge: str
-    before: Sight | None = None
-    after: Sight | None = None
+    before: CandidateSets | None = None
+    after: CandidateSets | None = None
     remark: str = ""
 
     @property
@@ -140,7 +132,7 @@ class Seen:
         return self.knowledge.startswith("part of")
 
 
-def by_classes(knowledge: str, original: Ints, released: Ints, mapping: Ints) -> Seen:
+def by_classes(knowledge: str, original: Ints, released: Ints, mapping: Ints) -> Candidates:
     """Candidates for knowledge that partitions vertices into classes.
 
     Parameters
@@ -164,14 +156,16 @@ def by_classes(knowledge: str, original: Ints, released: Ints, mapping: Ints) ->
     place = np.maximum(mapping, 0)
     shown = released[place] if len(released) else np.zeros(len(original), dtype=np.int64)
     right = (mapping >= 0) & (shown == original) if len(released) else ~everybody
-    return Seen(
+    return Candidates(
         knowledge,
-        Sight(inside[original], everybody, inside[original], len(original)),
-        Sight(there[original], right, inside[shown], len(released)),
+        CandidateSets(inside[original], everybody, inside[original], len(original)),
+        CandidateSets(there[original], right, inside[shown], len(released)),
     )
 
 
-def as_shown(knowledge: str, original: Ints, released: Ints, mapping: Ints, size: Ints | None = None) -> Seen:
+def as_shown(
+    knowledge: str, original: Ints, released: Ints, mapping: Ints, size: Ints | None = None
+) -> Candidates:
     """Candidates for knowledge of what the release shows of the target, whether true or not.
 
     Worst case for a release that changes the attributes it shows. The graph itself is the population.
@@ -198,19 +192,19 @@ def as_shown(knowledge: str, original: Ints, released: Ints, mapping: Ints, size
     there = mapping >= 0
     after = np.zeros(len(original), dtype=np.int64)
     after[there] = alike[mapping[there]]
-    return Seen(
+    return Candidates(
         knowledge,
-        Sight(own, everybody, own, len(original)),
-        Sight(after, there, after, int(weight.sum())),
+        CandidateSets(own, everybody, own, len(original)),
+        CandidateSets(after, there, after, int(weight.sum())),
     )
 
 
 def risk_items(
-    promised: Sequence[Seen],
-    others: Sequence[Seen],
+    promised: Sequence[Candidates],
+    others: Sequence[Candidates],
     k: int,
     what: tuple[str, str],
-    example: Seen | None = None,
+    example: Candidates | None = None,
 ) -> Iterator[Item]:
     """Figures and tables of risks, first for knowledge covered by the guarantee, then for other knowledge.
 
@@ -225,48 +219,48 @@ def risk_items(
     example
         Element of `others` shown as figures; by default the last one if `promised` is empty, else none.
     """
-    said = ("promised" if others else "", "not promised" if promised else "")
-    first = list(_figures(_strongest(promised), said[0], key=True))
+    covered = ("promised" if others else "", "not promised" if promised else "")
+    first = list(_figures(_strongest(promised), covered[0], key=True))
     if example is None and not promised:
         example = _strongest(others)
     counted = {figure.name for figure in first}
     yield from first
-    yield from (figure for figure in _figures(example, said[1]) if figure.name not in counted)
-    for found, targets, middle in zip((promised, others), what, said, strict=True):
+    yield from (figure for figure in _figures(example, covered[1]) if figure.name not in counted)
+    for found, targets, middle in zip((promised, others), what, covered, strict=True):
         if found:
             yield from _tables(found, k, targets, f", {middle}" if middle else "")
 
 
-def _strongest(found: Iterable[Seen]) -> Seen | None:
+def _strongest(found: Iterable[Candidates]) -> Candidates | None:
     """Last kind of knowledge with results; they are in order of increasing knowledge."""
-    return next((seen for seen in reversed(list(found)) if seen.before and seen.after), None)
+    return next((one for one in reversed(list(found)) if one.before and one.after), None)
 
 
-def _figures(seen: Seen | None, said: str, *, key: bool = False) -> Iterator[Figure]:
-    """Available figures of one kind of knowledge; `said` states whether the guarantee covers it."""
-    if seen is None or seen.before is None or seen.after is None:
+def _figures(found: Candidates | None, covered: str, *, key: bool = False) -> Iterator[Figure]:
+    """Available figures of one kind of knowledge; `covered` states whether the guarantee covers it."""
+    if found is None or found.before is None or found.after is None:
         return
-    drawn = " (of some that were drawn)" if seen.sampled else ""
-    known = f"an attacker knows: {seen.knowledge}{drawn}{'; ' * bool(seen.remark)}{seen.remark}"
-    note = f"{said}, where {known}" if said else f"where {known}"
+    drawn = " (of some that were drawn)" if found.sampled else ""
+    known = f"an attacker knows: {found.knowledge}{drawn}{'; ' * bool(found.remark)}{found.remark}"
+    note = f"{covered}, where {known}" if covered else f"where {known}"
     for name, (better, term, attribute, shown) in FIGURES.items():
-        before, after = getattr(seen.before, attribute), getattr(seen.after, attribute)
+        before, after = getattr(found.before, attribute), getattr(found.after, attribute)
         if after is not None:
             values = shown(after), better, term, shown(before), float(after)
             yield Figure(name, *values, note, key and name in KEY)
 
 
-def _tables(found: Sequence[Seen], k: int, what: str, middle: str) -> Iterator[Table]:
-    drawn = any(seen.sampled for seen in found)
+def _tables(found: Sequence[Candidates], k: int, what: str, middle: str) -> Iterator[Table]:
+    drawn = any(one.sampled for one in found)
     interval = "± is a 95 % confidence interval where targets were drawn" if drawn else ""
     yield _before_and_after(
         f"Candidates{middle}: how many {what} fit what an attacker knows",
         found,
         {
-            "fewest": lambda sight: _number(sight.fewest),
-            "median": lambda sight: _number(sight.median),
-            "unique": lambda sight: _number(sight.unique),
-            f"fewer than {k}": lambda sight: f"{sight.below(k):.1%}",
+            "fewest": lambda sets: _number(sets.fewest),
+            "median": lambda sets: _number(sets.median),
+            "unique": lambda sets: _number(sets.unique),
+            f"fewer than {k}": lambda sets: f"{sets.below(k):.1%}",
         },
         "more candidates are better, and fewer unique ones",
         "candidate set",
@@ -275,17 +269,17 @@ def _tables(found: Sequence[Seen], k: int, what: str, middle: str) -> Iterator[T
         f"Risks{middle}: how surely an attacker names them",
         found,
         {
-            "prosecutor highest": lambda sight: _risk(sight.highest),
-            "prosecutor average": lambda sight: (
-                _risk(sight.average) + (f" ± {sight.margin:.4f}" if sight.sampled else "")
+            "prosecutor highest": lambda sets: _risk(sets.highest),
+            "prosecutor average": lambda sets: (
+                _risk(sets.average) + (f" ± {sets.margin:.4f}" if sets.sampled else "")
             ),
-            "journalist": lambda sight: _risk(sight.journalist),
-            "marketer": lambda sight: _risk(sight.marketer),
+            "journalist": lambda sets: _risk(sets.journalist),
+            "marketer": lambda sets: _risk(sets.marketer),
         },
         "less is better",
         "prosecutor's risk",
     )
-    misled = (f"{seen.after.misled:.1%}" for seen in found if seen.before and seen.after)
+    misled = (f"{one.after.misled:.1%}" for one in found if one.before and one.after)
     yield replace(
         risks,
         columns=(*risks.columns, "misled, after"),
@@ -295,24 +289,28 @@ def _tables(found: Sequence[Seen], k: int, what: str, middle: str) -> Iterator[T
 
 
 def _before_and_after(
-    title: str, found: Sequence[Seen], counted: Mapping[str, Callable[[Sight], str]], better: str, term: str
+    title: str,
+    found: Sequence[Candidates],
+    counted: Mapping[str, Callable[[CandidateSets], str]],
+    better: str,
+    term: str,
 ) -> Table:
     """Table with a row per kind of knowledge with results; measures without any value have no column."""
-    looked = [(seen.knowledge, (seen.before, seen.after)) for seen in found if seen.before and seen.after]
+    computed = [(one.knowledge, (one.before, one.after)) for one in found if one.before and one.after]
     columns = [
-        (f"{name}, {side}", [shown(sights[i]) for _, sights in looked])
+        (f"{name}, {side}", [shown(sets[i]) for _, sets in computed])
         for name, shown in counted.items()
         for i, side in enumerate(("before", "after"))
     ]
     columns = [(name, cells) for name, cells in columns if set(cells) != {NONE}]
     about: dict[str, list[str]] = {}
-    for seen in found:
-        if seen.remark:
-            about.setdefault(seen.remark, []).append(seen.knowledge)
+    for one in found:
+        if one.remark:
+            about.setdefault(one.remark, []).append(one.knowledge)
     return Table(
         title,
         ("an attacker knows", *(name for name, _ in columns)),
-        tuple((name, *(cells[i] for _, cells in columns)) for i, (name, _) in enumerate(looked)),
+        tuple((name, *(cells[i] for _, cells in columns)) for i, (name, _) in enumerate(computed)),
         better,
         term,
         "; ".join(f"{_kinds(names)}: {remark}" for remark, names in about.items()),
@@ -344,8 +342,4 @@ FIGURES: Mapping[str, tuple[str, str, str, Callable[[Any], str]]] = {
     "Prosecutor's risk, average": ("better is 0", "prosecutor's risk", "average", _risk),
     "Journalist's risk, highest": ("better is 0", "journalist's risk", "journalist", _risk),
     "Marketer's risk": ("better is 0", "marketer's risk", "marketer", _risk),
-}
-"""What is better, term, attribute of `Sight` and text of each figure."""
-
-
-# --- results of `kgreason risk` and `kgreason attack` ---
+}  # by figure: what is better, term, attribute of `CandidateSets`, and text

@@ -1,4 +1,4 @@
-"""Layout of bar charts and graph pictures, in drawing units for the templates."""
+"""Charts and graph pictures of reports: bins of distributions, and layout in drawing units for the templates."""
 
 from __future__ import annotations
 
@@ -19,12 +19,17 @@ SINGLE = 15  # largest number with a bin of its own
 BINS = 10
 WIDE = 1_000.0  # ratio of largest to smallest positive value above which bins grow with the values
 
+# drawing units
+# of a chart: width, margins, height of the field of the bars
 WIDTH, LEFT, RIGHT, TOP, PLOT = 460, 50, 6, 34, 190
-"""Units of the drawing: its width, the margins left and right and above, and the height of the bars' field."""
 LETTER = 7.3  # mean character width of a label
 LONGEST = 16  # maximum characters of a label
 STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.25)
 MOST_TICKS = 5
+SIZE, MARGIN = 1000, 40  # of a picture
+CURVE = 0.12  # bend of edges that share both ends, as a share of their length
+WIDTHS = 4  # of edges
+LABEL = 28  # maximum characters of the label of a vertex; the whole label stands beside the picture
 
 
 class Series(NamedTuple):
@@ -39,74 +44,52 @@ class Series(NamedTuple):
 def series_charts(
     series: Callable[[G], Mapping[str, Series]], released: G, original: G | None
 ) -> Iterator[Chart]:
-    """Charts by title for the series of a graph: count bins for integers, value bins for other numbers."""
-    first = {} if original is None else series(original)
-    for title, (axis, after, counted, term) in series(released).items():
-        before = first[title].numbers if title in first else None
-        chart = counts_chart if after.dtype.kind == "i" else values_chart
-        yield chart(title, axis, after, before, counted, term)
+    """Charts by title for the series of a graph."""
+    before = {} if original is None else series(original)
+    for title, after in series(released).items():
+        yield distribution(title, after, before[title].numbers if title in before else None)
 
 
-def counts_chart(
-    title: str,
-    axis: str,
-    after: npt.NDArray[np.int64],
-    before: npt.NDArray[np.int64] | None = None,
-    counted: str = "vertices",
-    term: str = "",
-) -> Chart:
-    """Shares of vertices by an integer such as a degree, with bins that double for large numbers.
+def distribution(title: str, after: Series, before: npt.NDArray[Any] | None = None) -> Chart:
+    """Chart of shares by bin: of counts if the numbers are integers, else of values.
 
-    Parameters
-    ----------
-    after, before
-        Nonnegative numbers in the release and in the original graph; without the latter, chart and bins are of the
-        release only.
+    Without the numbers of the original graph, chart and bins are of the release only.
 
     Examples
     --------
-    >>> chart = counts_chart("In-degree", "edges", np.array([0, 1, 1, 40]), np.array([0, 1]))
+    >>> chart = distribution("In-degree", Series("edges", np.array([0, 1, 1, 40]), "vertices", ""), np.array([0, 1]))
     >>> chart.labels, chart.after
     (('0', '1', '2', '3 to 4', '5 to 8', '9 to 16', '17 to 32', '33 to 64'), (0.25, 0.5, 0.0, 0.0, 0.0, 0.0, 0.0, 0.25))
+    >>> chart = distribution("Weights", Series("share", np.array([0.05, 0.95, 1.0]), "edges", "weight"))
+    >>> chart.labels[0], chart.after[-1], chart.before
+    ('0 to 0.1', 0.6667, ())
     """
-    most = max(int(side.max(initial=0)) for side in (after, before) if side is not None)
+    axis, numbers, counted, term = after
+    bins = _count_bins if numbers.dtype.kind == "i" else _value_bins
+    edges, labels = bins(numbers if before is None else np.concatenate([numbers, before]))
+    shares = _shares(before, edges), _shares(numbers, edges)
+    return Chart(title, axis, labels, *shares, f"share of {counted}", term)
+
+
+def _count_bins(numbers: npt.NDArray[Any]) -> tuple[npt.NDArray[np.float64], tuple[str, ...]]:
+    """Edges and labels of bins of nonnegative integers; they double for large numbers."""
+    most = int(numbers.max(initial=0))
     uppers = list(range(most + 1))
     if most > SINGLE:
         uppers = [0, *(1 << i for i in range((most - 1).bit_length() + 1))]
     spans = [(low + 1, high) for low, high in pairwise([-1, *uppers])]
     labels = tuple(f"{low:,}" if low == high else f"{low:,} to {high:,}" for low, high in spans)
-    edges = np.array([-1, *uppers]) + 0.5
-    return Chart(
-        title, axis, labels, _shares(before, edges), _shares(after, edges), f"share of {counted}", term
-    )
+    return np.array([-1, *uppers]) + 0.5, labels
 
 
-def values_chart(
-    title: str,
-    axis: str,
-    after: npt.NDArray[np.float64],
-    before: npt.NDArray[np.float64] | None = None,
-    counted: str = "edges",
-    term: str = "weight",
-) -> Chart:
-    """Shares of edges by weight: ten bins between 0 and 1 if all weights are in this range, else between the extremes.
-
-    Examples
-    --------
-    >>> chart = values_chart("Weights", "share", np.array([0.05, 0.95, 1.0]))
-    >>> chart.labels[0], chart.after[-1], chart.before
-    ('0 to 0.1', 0.6667, ())
-    """
-    values = np.concatenate([after, [] if before is None else before])
-    low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
+def _value_bins(numbers: npt.NDArray[Any]) -> tuple[npt.NDArray[np.float64], tuple[str, ...]]:
+    """Ten bins between 0 and 1 if all numbers are in this range, else between the extremes."""
+    low, high = (float(numbers.min()), float(numbers.max())) if len(numbers) else (0.0, 1.0)
     if low >= 0 and high <= 1:
         low, high = 0.0, 1.0
     spaced = np.geomspace if low > 0 and high / low > WIDE else np.linspace
     edges = spaced(low, high if high > low else low + 1, BINS + 1)
-    labels = tuple(f"{a:.3g} to {b:.3g}" for a, b in pairwise(edges.tolist()))
-    return Chart(
-        title, axis, labels, _shares(before, edges), _shares(after, edges), f"share of {counted}", term
-    )
+    return edges, tuple(f"{a:.3g} to {b:.3g}" for a, b in pairwise(edges.tolist()))
 
 
 def _shares(side: npt.NDArray[np.generic] | None, edges: npt.NDArray[np.float64]) -> tuple[float, ...]:
@@ -125,25 +108,15 @@ class Bar:
     width: float
     height: float
     series: str
-    told: str
+    description: str
 
 
 @dataclass(frozen=True, slots=True)
 class DrawnChart:
-    """A chart in drawing units.
+    """A chart in drawing units: bars in the order of the bins, and texts with their positions.
 
-    Attributes
-    ----------
-    bars
-        In the order of the bins.
-    ticks
-        Height and label of each tick.
-    labels
-        Center and text of the labelled bins; with many bins not all are labelled.
-    turned
-        Whether labels are rotated, since they are too long to be placed side by side.
-    base, height
-        Heights of the zero line and of the drawing.
+    `ticks` have a height; `labels` have the center of their bin, and are `turned` if too long to stand side by side.
+    `base` and `height` are those of the zero line and of the drawing.
     """
 
     bars: tuple[Bar, ...]
@@ -169,7 +142,7 @@ def drawn_chart(chart: Chart) -> DrawnChart:
         tuple(_bars(chart, each, base, scale)),
         tuple((base - i * step * scale, percent(i * step)) for i in range(count + 1)),
         tuple(
-            (round(LEFT + each * (i + 0.5), 2), text if len(text) <= LONGEST else text[: LONGEST - 1] + "…")
+            (round(LEFT + each * (i + 0.5), 2), short(text, LONGEST))
             for i, text in enumerate(chart.labels)
             if i % every == 0
         ),
@@ -186,10 +159,9 @@ def _bars(chart: Chart, each: float, base: float, scale: float) -> Iterator[Bar]
         left = LEFT + each * (i + 0.5) - width * len(series) / 2
         for j, (name, shares) in enumerate(series):
             height = shares[i] * scale
-            told = f"{name}, {label}: {percent(shares[i])}"
-            yield Bar(
-                round(left + j * width, 2), round(base - height, 2), width, round(height, 2), name, told
-            )
+            description = f"{name}, {label}: {percent(shares[i])}"
+            x, y = round(left + j * width, 2), round(base - height, 2)
+            yield Bar(x, y, width, round(height, 2), name, description)
 
 
 def percent(share: float) -> str:
@@ -206,17 +178,6 @@ def percent(share: float) -> str:
     return f"{'<0.01' if text == '0' and value > 0 else text}\xa0%"
 
 
-SIZE, MARGIN = 1000, 40
-"""Units of the square that the unit square of a picture becomes, and of its margin."""
-
-CURVE = 0.12
-"""How far edges that share both ends bend aside, as a share of their length."""
-
-WIDTHS = 4
-SHORT = 28
-"""Letters of a label that are drawn; the whole is told beside the picture."""
-
-
 @dataclass(frozen=True, slots=True)
 class DrawnEdge:
     """An edge: its ends, its line (the ``d`` of a path), 1-based width class, and description."""
@@ -226,7 +187,7 @@ class DrawnEdge:
     line: str
     width: int
     synthetic: bool
-    told: str
+    description: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,27 +205,23 @@ def drawn_picture(picture: Picture) -> DrawnPicture:
     weights = [_number(weight) for _, _, _, weight, _ in picture.edges]
     largest = max((abs(w) for w in weights), default=0.0)
     alike = Counter(frozenset(edge[:2]) for edge in picture.edges)
-    seen: Counter[tuple[int, int]] = Counter()
+    parallel: Counter[tuple[int, int]] = Counter()
     edges = []
     for (s, t, relation, text, synthetic), weight in zip(picture.edges, weights, strict=True):
-        seen[s, t] += 1
-        bend = 0.0 if alike[frozenset((s, t))] == 1 else CURVE * seen[s, t]
+        parallel[s, t] += 1
+        bend = 0.0 if alike[frozenset((s, t))] == 1 else CURVE * parallel[s, t]
         width = min(WIDTHS, 1 + int(WIDTHS * abs(weight) / largest)) if largest else 1
-        told = f"{picture.labels[s]} → {picture.labels[t]}: {relation} {text}".rstrip()
-        edges.append(DrawnEdge(s, t, _line(x[s], y[s], x[t], y[t], bend, s == t), width, synthetic, told))
-    vertices = tuple(zip(x, y, map(short, picture.labels), strict=True))
+        description = f"{picture.labels[s]} → {picture.labels[t]}: {relation} {text}".rstrip()
+        edges.append(
+            DrawnEdge(s, t, _line(x[s], y[s], x[t], y[t], bend, s == t), width, synthetic, description)
+        )
+    vertices = tuple(zip(x, y, (short(label, LABEL) for label in picture.labels), strict=True))
     return DrawnPicture(vertices, tuple(edges), len({abs(w) for w in weights if w}) > 1)
 
 
-def short(label: str) -> str:
-    """Shorten a label for drawing.
-
-    Examples
-    --------
-    >>> short("Banca Centrale"), len(short("x" * 100))
-    ('Banca Centrale', 28)
-    """
-    return label if len(label) <= SHORT else label[: SHORT - 1] + "…"
+def short(text: str, length: int) -> str:
+    """Shorten a text to a number of characters."""
+    return text if len(text) <= length else text[: length - 1] + "…"
 
 
 def _number(weight: str) -> float:

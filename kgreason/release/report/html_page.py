@@ -7,33 +7,39 @@ style and script of the page, by their hashes.
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from hashlib import sha256
 from itertools import groupby
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kgreason.release.report.charts import drawn_chart, drawn_picture, percent
-from kgreason.release.report.report_data import Chart, Figure, Finding, Picture, Report, Table
-from kgreason.release.report.words import DOCUMENTATION, TERMS, Term
+from kgreason.base.atomic_files import replacing
+from kgreason.release.digests import JSON, digests, with_digests
+from kgreason.release.report.charts import drawn_chart, drawn_picture, percent, short
+from kgreason.release.report.report_data import (
+    DOCUMENTATION,
+    KINDS,
+    PAGE,
+    TERMS,
+    Figure,
+    Report,
+    Table,
+    Term,
+    as_dict,
+)
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
-KINDS: dict[type, str] = {
-    Figure: "figures",
-    Table: "tables",
-    Chart: "charts",
-    Picture: "pictures",
-    Finding: "findings",
-}
+BLOCKS = {kind: f"{name}s" for name, kind in KINDS.items()}  # name of a block of items of one kind
 MOST_KEY_FIGURES = 6
-LONG = 22
-"""Letters of a word that is broken where it does not fit."""
+HTML = "report.html"
+LONG = 22  # letters of a word that is broken where it does not fit
 
 _NUMBER = re.compile(r"(?:at least |about |[≥≤<>~] ?)?[+−–-]?\d(?:[\d,.' ]*\d)?\s?%?(?: ± [\d,.]+)?")
 _NOTHING = frozenset({"", "-", "–", "—"})
@@ -46,23 +52,7 @@ _CODE = re.compile("`([^`]+)`")
 
 
 def page(report: Report) -> str:
-    """Render a report as an HTML page.
-
-    Parameters
-    ----------
-    report
-        Report to render.
-
-    Returns
-    -------
-    str
-        HTML document, to be encoded in UTF-8; deterministic.
-
-    Examples
-    --------
-    >>> "may be published" in page(Report("Release", False, "holds", "k-ad holds", "Done.", "Safe.", ()))
-    True
-    """
+    """Render a report as an HTML page, to be encoded in UTF-8; deterministic."""
     environment = templates()
     style, script = (environment.get_template(name).render() for name in ("style.css", "script.js"))
     policy = (
@@ -86,10 +76,10 @@ def page(report: Report) -> str:
 
 
 def _hash(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return "sha256-" + base64.b64encode(sha256(text.encode()).digest()).decode()
 
 
-def blocks(items: Iterable[object], kinds: Mapping[type, str] = KINDS) -> list[tuple[str, list[Any]]]:
+def blocks(items: Iterable[object], kinds: Mapping[type, str] = BLOCKS) -> list[tuple[str, list[Any]]]:
     """Consecutive items of one kind, with the name of the kind."""
     return [(kind, list(some)) for kind, some in groupby(items, lambda item: kinds[type(item)])]
 
@@ -146,30 +136,17 @@ def parts(value: str) -> tuple[str, str]:
 
 
 def prose(text: str) -> Markup:
-    """Markup of a text with commands in backquotes.
-
-    Examples
-    --------
-    >>> str(prose("try `kgreason <command>`"))
-    'try <code>kgreason &lt;command&gt;</code>'
-    """
+    """Markup of a text with commands in backquotes."""
     from markupsafe import Markup, escape
 
     return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))
 
 
 def shown(value: object, width: int = 100) -> str:
-    r"""Text of a value in a notebook: long values are truncated, invisible characters are escaped.
-
-    Examples
-    --------
-    >>> shown("a\u202eb"), shown("x" * 200) == "x" * 99 + "…"
-    ('a\\u202eb', True)
-    """
+    """Text of a value in a notebook: long values are truncated, invisible characters are escaped."""
     text = " ".join(str(value).split("\n"))
-    if len(text) > width:
-        text = text[: width - 1] + "…"
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+    characters = short(text, width)
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in characters)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,14 +195,7 @@ def long(text: str) -> bool:
 
 
 def noted(figures: list[Figure]) -> list[tuple[str, list[Figure]]]:
-    """Group consecutive figures with a common note, which is shown once; other figures keep their note.
-
-    Examples
-    --------
-    >>> a, b, c = Figure("a", "1", note="n"), Figure("b", "2", note="n"), Figure("c", "3", note="m")
-    >>> [(note, len(group)) for note, group in noted([a, b, c])]
-    [('n', 2), ('', 1)]
-    """
+    """Group consecutive figures with a common note, which is shown once; other figures keep their note."""
     groups = [(note, list(group)) for note, group in groupby(figures, lambda figure: figure.note)]
     return [(note if len(group) > 1 else "", group) for note, group in groups]
 
@@ -246,3 +216,24 @@ def templates() -> Environment:
         environment.globals[function.__name__] = function
     environment.filters |= {"prose": prose, "shown": shown}
     return environment
+
+
+def texts(folder: Path, report: Report, data: Mapping[str, Any] | None = None) -> dict[str, bytes]:
+    """Report files by name; `data` are further JSON entries, besides digests of the files in the folder."""
+    html = page(report).encode()
+    files = {**digests(folder), HTML: sha256(html).hexdigest()}
+    whole = {"format": 1, **(data or {}), PAGE: as_dict(report)}
+    return {HTML: html, JSON: with_digests(whole, dict(sorted(files.items()))).encode()}
+
+
+def write_report(folder: Path, report: Report, data: Mapping[str, Any] | None = None) -> None:
+    """Write both files into an existing folder that already contains all others."""
+    for name, text in texts(folder, report, data).items():
+        (folder / name).write_bytes(text)
+
+
+def write_page(path: Path, report: Report) -> None:
+    """Write the page only, atomically; a private report is readable by its owner only."""
+    with replacing(path) as temporary:
+        temporary.touch(mode=0o600 if report.secret else 0o644)
+        temporary.write_bytes(page(report).encode())

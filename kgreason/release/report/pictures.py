@@ -13,29 +13,22 @@ from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
 from kgreason.release.report.report_data import Picture
 
 Matrix = npt.NDArray[np.float64]
-Edge = tuple[int, int, str, str, bool]
-"""Source and target in the drawing, relation, weight, and whether it is synthetic."""
+Edge = tuple[
+    int, int, str, str, bool
+]  # source and target in the drawing, relation, weight, whether synthetic
 
-MOST = 400
-"""Vertices of a picture: more are not told apart."""
-MOST_EDGES = 1500
-"""Edges of a picture; of a denser one the others are left out, which the note tells."""
-OWN = 0.75
-"""Share of a sample for vertices of the original; the rest is for synthetic ones beside them."""
-BRANCHES = 6
-"""Neighbours that a snowball takes of a vertex before it goes on, so that one hub does not fill it."""
+MOST = 400  # vertices of a picture: more are not told apart
+MOST_EDGES = 1500  # edges of a picture; the note says how many are left out
+OWN = 0.75  # share of a sample for vertices of the original; the rest is for synthetic ones beside them
+BRANCHES = (
+    6  # neighbours that a snowball takes of a vertex before it goes on, so that one hub does not fill it
+)
+# Length of a synthetic edge by the number of its ends that are synthetic; edges of the original have length 1: they
+# give the shape. A synthetic vertex stands near its neighbours, and copies of a part look like it.
 LENGTHS = (6.0, 3.0, 1.0)
-"""How far a synthetic edge keeps its ends apart, by the number of them that are synthetic.
-
-Edges of the original have length 1: they give the shape. A synthetic vertex stands near its neighbours, and copies of a
-part look like it.
-"""
-APART = 0.75
-"""Distance of vertices that are not connected: this quantile of the distances of those that are."""
-JITTER = 0.1
-"""Spread of the first places, so that no two vertices begin at the same one."""
-ROUNDS = 80
-"""Rounds of majorization: later ones move vertices by less than a picture shows."""
+APART = 0.75  # distance of unconnected vertices: this quantile of the distances of connected ones
+JITTER = 0.1  # spread of the initial positions, so that no two vertices begin at the same one
+ROUNDS = 80  # of majorization: later ones move vertices by less than a picture shows
 
 
 def pictures(
@@ -47,14 +40,13 @@ def pictures(
 ) -> tuple[Picture, Picture]:
     """Pictures of a graph and its release, or of a sample of both; a vertex and its image have the same position.
 
+    An edge between images is synthetic if the release has more edges of its relation there than the original graph; of
+    parallel edges, whose weights have changed, the last ones count as synthetic.
+
     Parameters
     ----------
-    original, released
-        The graphs.
     mapping
         Released vertex of each original vertex, int64, shape (n_original,); negative: not released.
-    rng
-        Random generator for the sample and the layout.
     most
         Maximum number of original and synthetic vertices in total.
 
@@ -62,12 +54,6 @@ def pictures(
     -------
     tuple of Picture
         The original graph and the release. Vertices in both have the same numbers and come first.
-
-    Notes
-    -----
-    An edge between images is synthetic if the release has more edges of its relation there than the original graph; of
-    parallel edges, whose weights have changed, the last ones count as synthetic.
-    parallel edges, whose weights have changed, the last ones count as synthetic.
 
     Examples
     --------
@@ -143,8 +129,7 @@ def _edges(
 def _sample(
     original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices, most: int, rng: np.random.Generator
 ) -> tuple[Vertices, Vertices]:
-    """Original vertices sampled by a snowball, and adjacent synthetic vertices of the release."""
-    # At most `most` in total; all, if there are no more.
+    """At most `most` vertices: a snowball of the original, and adjacent synthetic vertices of the release."""
     synthetic = np.ones(released.n, dtype=np.bool_)
     synthetic[mapping[mapping >= 0]] = False
     if original.n + int(synthetic.sum()) <= most:
@@ -161,34 +146,14 @@ def _sample(
 
 
 def snowball(graph: KnowledgeGraph, most: int, rng: np.random.Generator) -> Vertices:
-    """Snowball sample: vertices in breadth-first order from a random vertex.
+    """Snowball sample: `most` vertices in breadth-first order from a random vertex, int64.
 
     Directions are ignored. Up to `BRANCHES` neighbours of a vertex are taken at first; the others are taken when no
     further vertices are queued, and a new start vertex is drawn when a component is exhausted.
 
-    Parameters
-    ----------
-    graph
-        The graph.
-    most
-        Maximum number of vertices.
-    rng
-        Random generator.
-
-    Returns
-    -------
-    Vertices
-        int64, shape (min(most, n),).
-
     References
     ----------
     Goodman, L. A.: Snowball sampling. The Annals of Mathematical Statistics 32(1), 1961.
-
-    Examples
-    --------
-    >>> graph = KnowledgeGraph.from_edges([("A", "B"), ("B", "C"), ("D", "E")])
-    >>> len(snowball(graph, 4, np.random.default_rng(1)))
-    4
     """
     return np.fromiter(islice(_met(graph, rng), most), dtype=np.int64)
 
@@ -230,38 +195,20 @@ def _placed(edges: list[Edge], n: int, own: int, rng: np.random.Generator) -> tu
 def places(
     n: int, source: Vertices, target: Vertices, length: Matrix, rng: np.random.Generator
 ) -> tuple[Matrix, Matrix]:
-    """Layout in the unit square with distances close to path lengths.
+    """Layout in the unit square with distances close to path lengths: x and y of each vertex, rounded to three digits.
 
     networkx's layout with the same stress (Kamada and Kawai's) takes 4 to 10 seconds for 400 vertices, this one less
     than a second; scikit-learn's SMACOF takes as long, and another second to import.
 
     Parameters
     ----------
-    n
-        Number of vertices.
-    source, target
-        int64, shape (m,): the edges.
-    length
-        Length of each edge, shape (m,); above 0.
-    rng
-        Random generator for the initial positions.
-
-    Returns
-    -------
-    tuple of Matrix
-        float64, shape (n,): both coordinates of each vertex, rounded to three digits.
+    source, target, length
+        The edges, and the length of each, above 0; shape (m,).
 
     References
     ----------
     Gansner, E., Koren, Y., North, S.: Graph drawing by stress majorization. Graph Drawing 2004, section 2. The initial
     positions are by classical scaling.
-
-    Examples
-    --------
-    >>> path = np.array([0, 1]), np.array([1, 2])
-    >>> x, y = places(3, *path, np.ones(2), np.random.default_rng(1))
-    >>> bool(np.hypot(x[0] - x[2], y[0] - y[2]) > np.hypot(x[0] - x[1], y[0] - y[1]))
-    True
     """
     if n < 2:
         return np.full(n, 0.5), np.full(n, 0.5)

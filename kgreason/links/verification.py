@@ -12,26 +12,28 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.base.printable import Displayed
 from kgreason.graph.knowledge_graph import Vertices
 from kgreason.graph.refinement import numbered
 from kgreason.links.model import LinkGraph, Observations, Released
 from kgreason.links.settings import CLUSTERED, Strategy
-from kgreason.links.verification.verdict import LinksVerdict, Nodes, Source
 from kgreason.people.model import Attribute, PeopleGraph
 from kgreason.people.verification.information import shared
 from kgreason.people.verification.information import values as classes_of_values
-from kgreason.release.verdicts import SHOWN, Item, judged, listing, no_label_kept
+from kgreason.release.verdicts import SHOWN, Examined, Item, judged, listing, no_label_kept
 
 Doubles = npt.NDArray[np.float64]
 Number = TypeVar("Number", np.int64, np.float64)
-Rows = tuple[Vertices, Vertices, Doubles, Vertices]
-"""Links: source, target, weight (0 for unweighted relations) and count."""
+Rows = tuple[
+    Vertices, Vertices, Doubles, Vertices
+]  # source, target, weight (0 if unweighted) and count of links
 NEEDED = (
     "mapping: whether each entity is in a node that counts it",
     "labels: whether original names are in the release",
@@ -39,6 +41,80 @@ NEEDED = (
     "links: whether the links are those that the strategy leaves",
 )
 UNNAMED = "sensitive: whether the release names the sensitive relation"
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """The original of a release, and the mapping: released node of each entity, int64, shape (n,); -1: none."""
+
+    graph: LinkGraph
+    mapping: Vertices
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """Counts of the nodes of a release and of its entities.
+
+    `groups` is the number of sets of entities that differ in links only: nodes that are clusters, or nodes with equal
+    values; `smallest` is the number of entities of the smallest set, 0 if there are none.
+    """
+
+    number: int
+    entities: int
+    groups: int
+    smallest: int
+
+    def as_dict(self) -> dict[str, int]:
+        """Plain data for JSON."""
+        return {
+            "nodes": self.number,
+            "entities": self.entities,
+            "clusters": self.groups,
+            "smallest": self.smallest,
+        }
+
+
+@dataclass(frozen=True)
+class LinksVerdict(Examined, Displayed):
+    """Verdict on a release of links: whether it matches its strategy and omits the sensitive relation.
+
+    Attributes
+    ----------
+    k
+        Least number of entities that differ in links only; `None` if it was not asked for, or nothing but links is
+        released.
+    items
+        All examined conditions.
+    nodes
+        Counts of nodes and of entities with equal values.
+    needs_original
+        Names of the conditions that need the original, if only the release was examined.
+    """
+
+    strategy: Strategy
+    k: int | None
+    items: tuple[Item, ...]
+    nodes: Nodes
+    needs_original: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<LinksVerdict: {self.asked}: {self.state}>"
+
+    @property
+    def asked(self) -> str:
+        """What was checked, in words."""
+        return f"{self.strategy}{'' if self.k is None else f' with k = {self.k}'}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "format": 1,
+            "model": "links",
+            "strategy": self.strategy,
+            "k": self.k,
+            "nodes": self.nodes.as_dict(),
+            **super().as_dict(),
+        }
 
 
 def verify_links(
@@ -84,7 +160,7 @@ def verify_links(
     >>> print(verify_links(Released(graph, "constrained"), source=where, k=2)["links"].witnesses[0])
     classmates: x, y: more links than the entities have
     """
-    plain = simple(released.graph)
+    well_formed = simple(released.graph)
     items = [] if secret is None else [sensitive(released.graph, secret)]
     if form is not None:
         items.append(form)
@@ -95,16 +171,16 @@ def verify_links(
     if not shows_clusters(released):
         k = None
     found, nodes = clusters(released, k)
-    items += [found, plain]
+    items += [found, well_formed]
     needed = (UNNAMED,) if secret is None else ()
     if source is None:
         return LinksVerdict(released.strategy, k, tuple(items), nodes, (*needed, *NEEDED))
     paired = mapping(released, source)
     items += [paired, no_label_kept(source.graph, released.graph, "name")]
-    if paired.holds and plain.holds:
+    if paired.holds and well_formed.holds:
         items += [values(released, source), links(released, source, percent)]
     else:
-        why = "the mapping is broken" if plain.holds else "the release is no graph of links"
+        why = "the mapping is broken" if well_formed.holds else "the release is no graph of links"
         items += [Item(name, False, f"not examined: {why}", undecided=True) for name in ("values", "links")]
     return LinksVerdict(released.strategy, k, tuple(items), nodes, needed)
 
@@ -112,21 +188,16 @@ def verify_links(
 def sensitive(graph: LinkGraph, name: str) -> Item:
     """Condition ``sensitive``: no sensitive links, and no text of the release contains the relation's name as a word.
 
-    For a folder the file check is needed, too: it excludes any other text.
-
-    Parameters
-    ----------
-    name
-        The sensitive relation. A word ends at a character other than a letter or digit, as at the _ of
-        ``friends_list``.
+    A word ends at a character other than a letter or digit, as at the _ of ``friends_list``. The file check of a folder
+    excludes any other text.
     """
     word = re.compile(rf"(?<![^\W_]){re.escape(name)}(?![^\W_])", re.IGNORECASE)
-    found = [f"{where} is {said}" for where, said in _said(graph) if word.search(said)]
+    found = [f"{kind} is {text}" for kind, text in _texts(graph) if word.search(text)]
     holds = "no link of the sensitive relation is released, nor is its name in any name or value"
     return judged("sensitive", found, "the release names the sensitive relation", holds)
 
 
-def _said(graph: LinkGraph) -> Iterator[tuple[str, str]]:
+def _texts(graph: LinkGraph) -> Iterator[tuple[str, str]]:
     """All texts of a release, each with its kind."""
     yield from (("a node", label) for label in graph.labels.tolist())
     yield from (("a relation", relation) for relation in graph.observed)
@@ -169,8 +240,8 @@ def _malformed(graph: LinkGraph, name: str, found: Observations) -> list[str]:
     labels = graph.labels
     return [
         f"{name}: the link {labels[found.source[row]]}, {labels[found.target[row]]} {what}"
-        for places, what in rows
-        for row in places
+        for wrong, what in rows
+        for row in wrong
     ]
 
 
@@ -213,16 +284,13 @@ def clusters(released: Released, k: int | None) -> tuple[Item, Nodes]:
             words = (f"{graph.labels[u]} stands for {graph.size[u]}, k = {k}" for u in small[:SHOWN])
             detail = f"{len(small):,} nodes stand for fewer than {k} entities"
             return Item("clusters", False, detail, listing(words, len(small))), nodes
-        return Item(
-            "clusters", True, f"each of {graph.n:,} nodes stands for {smallest:,} entities or more"
-        ), nodes
+        detail = f"each of {graph.n:,} nodes stands for {smallest:,} entities or more"
+        return Item("clusters", True, detail), nodes
     if not shows_clusters(released):
-        return Item("clusters", True, "nothing but links is told of entities"), Nodes(
-            graph.n, entities, min(graph.n, 1), entities
-        )
-    item, figures = shared(
-        classes(graph), graph.labels, np.full(graph.n, k or 1, dtype=np.int64), "values", "clusters"
-    )
+        nodes = Nodes(graph.n, entities, min(graph.n, 1), entities)
+        return Item("clusters", True, "nothing but links is told of entities"), nodes
+    levels = np.full(graph.n, k or 1, dtype=np.int64)
+    item, figures = shared(classes(graph), graph.labels, levels, "values", "clusters")
     return item, Nodes(graph.n, entities, figures.classes, figures.smallest)
 
 
@@ -235,8 +303,8 @@ def classes(graph: LinkGraph) -> Vertices:
 def values(released: Released, source: Source) -> Item:
     """Condition ``values``: each node, or class of nodes with equal values, has exactly the values of its entities.
 
-    If nodes are entities, the values of a class are compared with those of all its entities: nothing is invented or
-    lost, whichever clusters the anonymizer used.
+    If nodes are entities, the values of a class are compared with those of all its entities, whichever clusters the
+    anonymizer used.
     """
     graph = released.graph
     clustered = released.strategy in CLUSTERED
@@ -272,26 +340,20 @@ def _entries(attribute: Attribute | None, group: npt.NDArray[np.int64]) -> set[t
 
 
 def links(released: Released, source: Source, percent: float | None) -> Item:
-    """Condition ``links``: each observed relation has the links that the strategy leaves.
-
-    Parameters
-    ----------
-    percent
-        For ``"partial"``: least share of each relation that must be missing; `None`: not checked.
-    """
+    """Condition ``links``: each relation has the links that the strategy leaves; `percent` as in `verify_links`."""
     before, after = source.graph.observed, released.graph.observed
     words = [f"{name}: the original has no such relation" for name in sorted(set(after) - set(before))]
-    told = []
+    counts = []
     for name, original in before.items():
         found = after.get(name)
         if found is None:
             words.append(f"{name}: the release does not name it")
             continue
         words += [f"{name}: {what}" for what in _wrong(released, source, original, found, percent)]
-        told.append(f"{name} {original.total:,} -> {found.total:,}")
+        counts.append(f"{name} {original.total:,} -> {found.total:,}")
     fails = f"the links are not those that {released.strategy} leaves"
     rest = "; any share may be missing" if released.strategy == "partial" and percent is None else ""
-    holds = f"as {released.strategy} leaves them: {', '.join(told) or 'none'}{rest}"
+    holds = f"as {released.strategy} leaves them: {', '.join(counts) or 'none'}{rest}"
     return judged("links", words, fails, holds)
 
 
@@ -400,10 +462,10 @@ def _sums(group: Vertices, numbers: npt.NDArray[Number]) -> npt.NDArray[Number]:
     return total
 
 
-def _named(released: Released, rows: Rows, places: Vertices, what: str) -> list[str]:
+def _named(released: Released, rows: Rows, indices: Vertices, what: str) -> list[str]:
     """Messages for pairs of nodes; only the first `SHOWN` name them."""
     labels = released.graph.labels
     return [
         f"{labels[rows[0][i]]}, {labels[rows[1][i]]}: {what}" if n < SHOWN else what
-        for n, i in enumerate(places.tolist())
+        for n, i in enumerate(indices.tolist())
     ]

@@ -1,1 +1,0 @@
-"""Strategies that release all, some or none of the observed links."""

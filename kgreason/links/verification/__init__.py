@@ -1,1 +1,0 @@
-"""The independent checker of releases of links; it imports no anonymizer."""
