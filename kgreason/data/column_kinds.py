@@ -25,8 +25,7 @@ from kgreason.data.value_conversion import (
     is_text,
     text,
 )
-from kgreason.engine.relations.fact_tables import Codes, any_codes
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Codes, Kind, any_codes
 from kgreason.engine.relations.symbols import Symbols, whole
 from kgreason.language.values import EXACT
 

@@ -27,8 +27,7 @@ from kgreason.data.formats.vertex_names import spelling_note
 from kgreason.data.program_tables import Data, Loader, no_data
 from kgreason.data.sources import SourceSpec
 from kgreason.engine.plan.static_kinds import deciding, infer
-from kgreason.engine.relations.fact_tables import Codes, Facts, Table, doubles
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Codes, Facts, Kind, Table, doubles
 from kgreason.engine.relations.rows import first_rows
 from kgreason.engine.relations.symbols import Symbols
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation

@@ -29,8 +29,7 @@ from kgreason.data.target_checks import (
     existing_columns,
 )
 from kgreason.data.targets import DECLARING, Target, column_names, free
-from kgreason.engine.relations.fact_tables import Facts, Table
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Facts, Kind, Table
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.check.program_checker import load_text
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,67 +49,3 @@ class Limits:
     length: int = 2_000
     restarts: int = 1000
     memory: int | None = None
-
-
-SHARE = 24
-"""An update may handle one row for so many facts: a row costs it as much as many facts cost an evaluation."""
-
-LEAST = 1 << 10
-"""Rows that it may handle however few facts there are."""
-
-JOINED = 4
-"""Rows that a join finds, known ones among them, for what one row costs."""
-
-ANEW = 4
-"""Facts of a stratum that is derived anew, and compared, for what one row costs."""
-
-
-class Costly(Exception):
-    """The cost of an update exceeds its budget."""
-
-
-PART = 8
-"""An edit of more than one in so many given facts is no update."""
-
-
-def small(rows: int, given: int) -> bool:
-    """Whether an edit of `rows` rows is small enough for an incremental update of `given` input facts.
-
-    Examples
-    --------
-    >>> small(100, 0), small(10_000, 20_000)
-    (True, False)
-    """
-    return rows <= (LEAST + given) // PART
-
-
-class Work:
-    """Remaining budget of an incremental update, in rows.
-
-    Examples
-    --------
-    >>> work = Work()
-    >>> work.begin(0)
-    >>> work.pay(1000)
-    >>> work.left
-    24
-    """
-
-    def __init__(self) -> None:
-        self.left: float = inf
-
-    def begin(self, facts: int) -> None:
-        """Start an update; `facts` is the number of given and derived facts."""
-        self.left = LEAST + facts // SHARE
-
-    def pay(self, rows: int) -> None:
-        """Subtract `rows` handled rows from the budget.
-
-        Raises
-        ------
-        Costly
-            If the budget is exceeded.
-        """
-        self.left -= rows
-        if self.left < 0:
-            raise Costly

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kgreason.engine.chase.frontiers import nulls_in
-from kgreason.engine.relations.fact_tables import Codes, Facts, Table
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Codes, Facts, Kind, Table
 from kgreason.engine.relations.symbols import Symbols
 from kgreason.language.check.checked_program import CheckedProgram, Post
 

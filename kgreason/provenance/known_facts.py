@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.engine.relations.fact_tables import Codes, Table
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Codes, Kind, Table
 from kgreason.engine.relations.symbols import Symbols
 
 Heights = npt.NDArray[np.int64]

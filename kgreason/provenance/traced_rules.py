@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from kgreason.engine.expressions.compiled_expressions import has_skolem
-from kgreason.engine.plan.placement import variables
+from kgreason.engine.plan.ir import variables
 from kgreason.language.check.checked_program import (
     Assign,
     CheckedAtom,

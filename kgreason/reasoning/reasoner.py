@@ -14,12 +14,11 @@ from kgreason.base.progress import SILENT, Progress
 from kgreason.data.fact_loading import complete_nodes, load_facts
 from kgreason.engine.chase.nulls import Nulls
 from kgreason.engine.expressions.compiled_expressions import CODED
-from kgreason.engine.incremental.changing_relations import Deltas
+from kgreason.engine.incremental.database import Deltas, small
 from kgreason.engine.incremental.maintenance import Anew, Updating, apart, together
-from kgreason.engine.limits import Limits, small
+from kgreason.engine.limits import Limits
 from kgreason.engine.plan.expression_kinds import NAMES, join
-from kgreason.engine.relations.fact_tables import Facts, Table
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Facts, Kind, Table
 from kgreason.engine.seminaive.evaluation import prepare
 from kgreason.engine.statistics import Stats
 from kgreason.reasoning.api import Rules, check_data, check_limits, load, output_names

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from kgreason import reason
 from kgreason.base import cores, jit, memory
 from kgreason.cli import app, terminal
-from kgreason.engine.separable import walks
+from kgreason.engine.seminaive import separable_walks as walks
 from kgreason.engine.statistics import JoinStats, RoundStats, RuleStats, Stats, StratumStats, condensed
 
 RULES = """\

@@ -15,10 +15,9 @@ from kgreason.base import cores
 from kgreason.base.errors import EvaluationError
 from kgreason.base.progress import Silent
 from kgreason.engine.relations.fact_tables import Facts
+from kgreason.engine.seminaive import separable_walks as walk
+from kgreason.engine.seminaive import walk_kernels as kernels
 from kgreason.engine.seminaive.evaluation import Result, evaluate
-from kgreason.engine.separable import steps
-from kgreason.engine.separable import walk_kernels as kernels
-from kgreason.engine.separable import walks as walk
 from kgreason.engine.statistics import Recorder
 from tests import naive, reference
 from tests.examples import inputs
@@ -95,7 +94,7 @@ def test_walks_agree_with_rounds(seeds, rules, facts, spread, near):
             for p, rows in facts.items()
         }
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(steps, "MANY", 0 if near else steps.MANY)
+        patch.setattr(walk, "MANY", 0 if near else walk.MANY)
         patch.setattr(walk, "LEAST", 1)
         patch.setattr(walk, "STEPS", 8)
         patch.setattr(walk, "REACHED", 3)
@@ -245,10 +244,10 @@ weighted = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6), st.integers(
 starts = st.lists(st.lists(st.integers(0, 6), min_size=1, max_size=3), max_size=5)
 
 
-def compressed(rows: list[tuple[int, ...]]) -> steps.Compressed:
+def compressed(rows: list[tuple[int, ...]]) -> walk.Compressed:
     source, target = (np.array([r[i] for r in rows], dtype=np.int32) for i in (0, 1))
     weights = np.array([r[2] / 4 for r in rows if len(r) > 2])
-    return steps.Compressed.make(steps.Listed(source, target, weights), 7)
+    return walk.Compressed.make(walk.Listed(source, target, weights), 7)
 
 
 @quick

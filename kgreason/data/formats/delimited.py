@@ -28,8 +28,7 @@ from kgreason.data.source_options import Options, delimiter_of
 from kgreason.data.targets import Target
 from kgreason.data.text_conversion import ABSENT
 from kgreason.data.value_conversion import text
-from kgreason.engine.relations.fact_tables import Facts
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Facts, Kind
 from kgreason.language.values import Null, Value
 
 _SAMPLE = 200

@@ -11,8 +11,7 @@ import numpy as np
 from kgreason.base.arrays import as_arrow, pa, pc, string_buffers, strings
 from kgreason.base.errors import DataError
 from kgreason.data.value_conversion import text
-from kgreason.engine.relations.fact_tables import Codes, Facts, Table, decode
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Codes, Facts, Kind, Table, decode
 from kgreason.language.values import Value, plain
 
 PIECE = 1 << 18

@@ -9,12 +9,10 @@ import numpy as np
 
 from kgreason.base.errors import EvaluationError, InexactError
 from kgreason.engine.chase.nulls import Nulls
-from kgreason.engine.relations.fact_tables import Codes, any_codes, decode
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Codes, Kind, any_codes, decode, sought
 from kgreason.engine.relations.relation import Relation
 from kgreason.engine.relations.rows import Rows
 from kgreason.engine.relations.symbols import Symbols, rank, whole
-from kgreason.engine.relations.value_columns import sought
 from kgreason.language.check.checked_program import (
     CheckedAtom,
     CheckedProgram,

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.engine.relations.fact_tables import Codes
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Codes, Kind
 from kgreason.engine.relations.rows import Keys, Rows, grown
 from kgreason.engine.relations.symbols import Symbols
 from kgreason.language.values import Null, Value, ordered

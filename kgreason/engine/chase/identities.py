@@ -10,9 +10,8 @@ import numpy.typing as npt
 
 from kgreason.base.errors import EvaluationError
 from kgreason.engine.chase.frontiers import Activations, nulls_in
-from kgreason.engine.expressions.scalars import Refusal, make_set
-from kgreason.engine.relations.fact_tables import Codes
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.expressions.builtin_functions import Refusal, make_set
+from kgreason.engine.relations.fact_tables import Codes, Kind
 from kgreason.engine.relations.relation import Relation
 from kgreason.engine.relations.rows import Rows
 from kgreason.engine.relations.symbols import Symbols

@@ -44,8 +44,7 @@ from kgreason.engine.chase.frontiers import (
 )
 from kgreason.engine.chase.identities import Identities, Merges
 from kgreason.engine.limits import Limits
-from kgreason.engine.relations.fact_tables import Codes, any_codes
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Codes, Kind, any_codes
 from kgreason.engine.relations.rows import CHUNK, Rows, grown
 from kgreason.engine.relations.symbols import Symbols
 from kgreason.language.check.checked_program import CheckedRule, Invention, Wardedness

@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.errors import EvaluationError
-from kgreason.engine.expressions.function_calls import compile_call
-from kgreason.engine.expressions.scalars import (
+from kgreason.engine.expressions.builtin_functions import (
     LARGEST,
     SMALLEST,
     Refusal,
@@ -23,24 +22,24 @@ from kgreason.engine.expressions.scalars import (
     member,
     truth,
 )
+from kgreason.engine.expressions.function_calls import Compiled, Function, compile_call
 from kgreason.engine.plan.double_variables import VariableKinds, gives_double
 from kgreason.engine.plan.expression_kinds import join, kind_of
-from kgreason.engine.plan.placement import variables
-from kgreason.engine.relations.fact_tables import Codes, decode
-from kgreason.engine.relations.kinds import Kind
-from kgreason.engine.relations.symbols import Symbols, to_doubles
-from kgreason.engine.relations.value_columns import (
-    Compiled,
-    Function,
+from kgreason.engine.plan.ir import variables
+from kgreason.engine.relations.fact_tables import (
+    Codes,
+    Kind,
     Values,
     code,
     coded,
+    decode,
     decoded,
     distinct,
     dtype,
     encoded,
     widened,
 )
+from kgreason.engine.relations.symbols import Symbols, to_doubles
 from kgreason.language.check.checked_program import CheckedRule, Invention
 from kgreason.language.check.expressions import ARITHMETIC, LOGIC, MEMBERSHIP, ORDERS, walk
 from kgreason.language.functions import plain_name

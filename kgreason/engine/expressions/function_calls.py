@@ -4,23 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
 from kgreason.base.errors import EvaluationError
-from kgreason.engine.expressions.builtin_functions import SCALARS, call, call_user, matches
-from kgreason.engine.expressions.scalars import LARGEST, SMALLEST, Refusal, checked
+from kgreason.engine.expressions.builtin_functions import (
+    LARGEST,
+    SCALARS,
+    SMALLEST,
+    Refusal,
+    call,
+    call_user,
+    checked,
+    matches,
+)
 from kgreason.engine.plan.expression_kinds import NUMBERS, RESULTS, join_all
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Kind, Values, dtype
+from kgreason.engine.relations.rows import Rows
 from kgreason.engine.relations.symbols import Symbols
-from kgreason.engine.relations.value_columns import Compiled, Function, Values, dtype
 from kgreason.language.functions import Signature, plain_name, signature
 from kgreason.language.syntax.syntax_tree import Binary, Call, Expression
 from kgreason.language.values import Null, Value
 
 DAY = 86_400_000_000  # microseconds
+
+
 IDENTITIES = {"as_string": Kind.STRING, "as_int": Kind.INT, "as_boolean": Kind.BOOL, "as_date": Kind.DATE}
+
+
+Function: TypeAlias = Callable[[Rows], Values]
+
+
+Compiled = tuple[Kind, Function]
 
 
 class _Scope(Protocol):

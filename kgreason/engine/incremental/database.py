@@ -2,16 +2,331 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import inf
 
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.engine.incremental.changing_relations import Change, Flags, Store, distinct
-from kgreason.engine.incremental.rule_queries import Context
+from kgreason.base import memory
+from kgreason.engine.chase.nulls import Nulls
+from kgreason.engine.limits import Limits
 from kgreason.engine.plan.ir import Part
-from kgreason.engine.relations.rows import Rows
+from kgreason.engine.relations import hash_kernels as engine
+from kgreason.engine.relations import index_kernels
+from kgreason.engine.relations.fact_tables import Kind
+from kgreason.engine.relations.relation import Index, Relation
+from kgreason.engine.relations.rows import Rows, Slots, chunks, grown
+from kgreason.engine.seminaive.rule_pipeline import Joining, Probe
+
+SLACK = 1 << 10
+"""Rows of the buffer that may be dead however few are alive."""
+
+
+FEW = 1 << 10
+"""Most rows of a key among which one row is looked for."""
+
+
+Flags = npt.NDArray[np.bool_]
+
+
+def distinct(rows: Rows) -> Rows:
+    """Distinct rows."""
+    if len(rows) < 2:
+        return rows
+    seen = Relation(rows.shape[1])
+    for piece in chunks(np.ascontiguousarray(rows)):
+        seen.insert(piece)
+    return seen.buffer[: seen.count]
+
+
+def _selective(rows: Rows, columns: Sequence[int]) -> tuple[int, ...]:
+    """One of the columns as a key with few rows per value; empty if there is none."""
+    for i in columns if len(rows) > SLACK else ():
+        column = rows[:, i]
+        if column.min() >= 0 and column.max() < 4 * len(rows) and np.bincount(column).max() <= FEW:
+            return (i,)
+    return ()
+
+
+class LiveIndex(Index):
+    """Index with removal by value: all rows of a key form a chain."""
+
+    relation: Store
+
+    def _fold(self, stop: int) -> None:
+        """Keep the rows in their chains."""
+
+    def begin(self) -> None:
+        """Clear the index."""
+        self.slots, self.stop, self.keys = Slots(), 0, 0
+        self.entries, self.following = self.entries[:16].copy(), self.following[:16].copy()
+
+    def holds(self, rows: Rows) -> Flags:
+        """Mask of the rows that are in the index."""
+        found = np.empty(len(rows), dtype=np.bool_)
+        index_kernels.held(rows, self.key, self.rest, self.relation.buffer, *self._places(), found)
+        return found
+
+    def remove(self, rows: Rows) -> int:
+        """Remove distinct rows; returns the number of removed rows."""
+        every, table = np.arange(rows.shape[1]), Slots()
+        table.reserve(len(rows))
+        engine.insert(rows, np.empty_like(rows), table.array, every, 0)
+        swept = np.zeros(self.keys, dtype=np.bool_)
+        held = self.relation.buffer, *self._places()
+        return index_kernels.unlink(rows, every, table.array, self.key, *held, self.relation.dead, swept)
+
+    def matching(self, keys: Rows) -> Rows:
+        """Rows with the given keys, in the order of the keys."""
+        width, none = self.relation.arity, np.empty(0, dtype=np.int64)
+        probe = Probe(self, np.arange(keys.shape[1]), none, (), "")
+        joined = Joining(probe, Part.ALL, range(-1, -1 - width, -1))
+        nothing = np.empty((0, width), dtype=np.int64)
+        return np.concatenate([nothing, *(batch.copy() for batch in joined(iter([keys])))])
+
+    def _places(self) -> tuple[Rows, npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+        return self.entries, self.slots.array, self.following
+
+
+class Store(Relation):
+    """Relation of distinct, settled rows with removal.
+
+    Removed rows stay in the buffer, outside all indexes, until they outnumber the others.
+
+    Parameters
+    ----------
+    rows
+        Distinct rows.
+    key
+        Columns of the primary index, used for membership tests; by default a column with few rows per value,
+        or else all columns.
+
+    Examples
+    --------
+    >>> store = Store(2, np.array([[1, 2], [1, 3]]))
+    >>> store.remove(np.array([[1, 2]]))
+    >>> store.append(np.array([[4, 5]]))
+    >>> store.rows(Part.ALL).tolist(), store.holds(np.array([[1, 2], [4, 5]])).tolist()
+    ([[1, 3], [4, 5]], [False, True])
+    """
+
+    def __init__(self, arity: int, rows: Rows, key: Sequence[int] | None = None) -> None:
+        super().__init__(arity)
+        self._hold(rows)
+        self.selective = _selective(rows, range(arity) if key is None else key)
+        columns = self.selective or tuple(range(arity) if key is None else key)
+        self.primary = self.index(columns)
+
+    def _hold(self, rows: Rows) -> None:
+        """Replace the content by distinct rows."""
+        self.load(np.ascontiguousarray(rows), distinct=True)
+        self.stable = self.seen = self.live = self.count
+        self.dead = np.zeros(self.count, dtype=np.bool_)
+
+    def __len__(self) -> int:
+        return self.live
+
+    def holds(self, rows: Rows) -> Flags:
+        """Mask of the rows that are present."""
+        return self.primary.holds(rows)
+
+    def append(self, rows: Rows) -> None:
+        """Add distinct rows that are not present; none is added if memory runs out."""
+        if not len(rows):
+            return
+        end = self.count + len(rows)
+        if end > len(self.buffer):
+            self.buffer = grown(self.buffer[: self.count], end + end // 4)
+        if end > len(self.dead):
+            self.dead = np.append(self.dead, np.zeros(end + end // 4 - len(self.dead), dtype=np.bool_))
+        self.buffer[self.count : end] = rows
+        self.live += len(rows)
+        self.count = self.stable = self.seen = end
+        try:
+            self._extend_indexes()
+        except memory.Exhausted:
+            with memory.unlimited():
+                self._extend_indexes()
+                self.remove(rows)
+            raise
+
+    def _extend_indexes(self) -> None:
+        for index in self.indexes.values():
+            index.extend(self.count)
+
+    def remove(self, rows: Rows) -> None:
+        """Remove distinct rows that are present."""
+        if not len(rows):
+            return
+        with memory.unlimited():
+            for index in self.live_indexes():
+                done = index.remove(rows)
+                assert done == len(rows)
+            self.live -= len(rows)
+            if self.count - self.live > max(self.live, SLACK):
+                self._compact()
+
+    def live_indexes(self) -> Iterator[LiveIndex]:
+        """All indexes."""
+        for index in self.indexes.values():
+            assert isinstance(index, LiveIndex)
+            yield index
+
+    def index(self, columns: tuple[int, ...]) -> LiveIndex:
+        """Index on some columns, created at first use; removed rows are not in it."""
+        found = self.indexes.get(columns)
+        if found is None:
+            if self.live < self.count:
+                self._compact()
+            found = self.indexes[columns] = LiveIndex(self, columns)
+            found.extend(self.count)
+        assert isinstance(found, LiveIndex)
+        return found
+
+    def _compact(self) -> None:
+        self._hold(self.rows(Part.ALL))
+        for index in self.live_indexes():
+            index.begin()
+        self._extend_indexes()
+
+    def enough(self, columns: Sequence[int]) -> Sequence[int]:
+        """Use the primary key where `columns` contain it, to save indexes."""
+        return self.selective if self.selective and set(self.selective) < set(columns) else columns
+
+    def rows(self, part: Part) -> Rows:
+        """All rows; none is recent."""
+        if part is Part.RECENT:
+            return self.buffer[:0]
+        rows = self.buffer[: self.count]
+        return rows if self.live == self.count else rows[~self.dead[: self.count]]
+
+    def batches(self, part: Part) -> Iterator[Rows]:
+        """All rows in chunks."""
+        yield from chunks(self.rows(part))
+
+    def column(self, position: int) -> npt.NDArray[np.int64]:
+        """Contiguous array of the values at a position."""
+        return np.ascontiguousarray(self.rows(Part.ALL)[:, position])
+
+    def plain(self) -> Relation:
+        """Copy as an ordinary relation."""
+        made = Relation(self.arity)
+        made.load(self.rows(Part.ALL), distinct=True)
+        made.settle()
+        return made
+
+
+@dataclass(frozen=True)
+class Change:
+    """Added and removed facts of one predicate, disjoint."""
+
+    added: Rows
+    removed: Rows
+
+    @classmethod
+    def between(cls, removed: Rows, added: Rows) -> Change:
+        """Net change after removing distinct facts and then adding distinct facts that were missing."""
+        width = added.shape[1]
+        if not len(removed) or not len(added):
+            return cls(added, removed)
+        back = Store(width, removed).holds(added)
+        return cls(added[~back], removed[~Store(width, added).holds(removed)])
+
+    @classmethod
+    def towards(cls, rows: Rows, store: Store) -> Change:
+        """Change that makes a store hold exactly the given distinct rows."""
+        added = rows[~store.holds(rows)]
+        before = store.rows(Part.ALL)
+        if store.live == len(rows) - len(added):
+            return cls(added, before[:0])
+        return cls(added, before[~Store(store.arity, rows).holds(before)])
+
+    def __bool__(self) -> bool:
+        return bool(len(self.added) or len(self.removed))
+
+
+Deltas = dict[str, Change]
+"""Changes by predicate."""
+
+
+SHARE = 24
+"""An update may handle one row for so many facts: a row costs it as much as many facts cost an evaluation."""
+
+
+LEAST = 1 << 10
+"""Rows that it may handle however few facts there are."""
+
+
+JOINED = 4
+"""Rows that a join finds, known ones among them, for what one row costs."""
+
+
+ANEW = 4
+"""Facts of a stratum that is derived anew, and compared, for what one row costs."""
+
+
+class Costly(Exception):
+    """The cost of an update exceeds its budget."""
+
+
+PART = 8
+"""An edit of more than one in so many given facts is no update."""
+
+
+def small(rows: int, given: int) -> bool:
+    """Whether an edit of `rows` rows is small enough for an incremental update of `given` input facts.
+
+    Examples
+    --------
+    >>> small(100, 0), small(10_000, 20_000)
+    (True, False)
+    """
+    return rows <= (LEAST + given) // PART
+
+
+class Work:
+    """Remaining budget of an incremental update, in rows.
+
+    Examples
+    --------
+    >>> work = Work()
+    >>> work.begin(0)
+    >>> work.pay(1000)
+    >>> work.left
+    24
+    """
+
+    def __init__(self) -> None:
+        self.left: float = inf
+
+    def begin(self, facts: int) -> None:
+        """Start an update; `facts` is the number of given and derived facts."""
+        self.left = LEAST + facts // SHARE
+
+    def pay(self, rows: int) -> None:
+        """Subtract `rows` handled rows from the budget.
+
+        Raises
+        ------
+        Costly
+            If the budget is exceeded.
+        """
+        self.left -= rows
+        if self.left < 0:
+            raise Costly
+
+
+@dataclass(frozen=True)
+class Context:
+    """Context of questions: stores, kinds, nulls, limits and the work budget."""
+
+    stores: Mapping[str, Store]
+    kinds: Mapping[str, tuple[Kind, ...]]
+    nulls: Nulls
+    limits: Limits
+    work: Work = field(default_factory=Work)
 
 
 class Base:

@@ -15,13 +15,12 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from kgreason.engine.incremental.changing_relations import Change, Deltas, distinct
-from kgreason.engine.incremental.database import Database
+from kgreason.engine.incremental.database import Change, Database, Deltas, distinct
 from kgreason.engine.incremental.rule_queries import Question, Touching, admissible, bound, touching
 from kgreason.engine.plan import ir
+from kgreason.engine.relations.fact_tables import sought
 from kgreason.engine.relations.relation import Relation
 from kgreason.engine.relations.rows import Rows, chunks
-from kgreason.engine.relations.value_columns import sought
 from kgreason.language.check.checked_program import Keyed
 from kgreason.language.syntax.syntax_tree import Constant, Variable
 

@@ -8,21 +8,36 @@ import numpy as np
 
 from kgreason.base import memory
 from kgreason.engine.chase.constraints import deny
-from kgreason.engine.incremental.changing_relations import Change, Deltas, Flags, Store, distinct
-from kgreason.engine.incremental.database import Base, Database
+from kgreason.engine.incremental.database import (
+    Base,
+    Change,
+    Context,
+    Costly,
+    Database,
+    Deltas,
+    Flags,
+    Store,
+    distinct,
+)
 from kgreason.engine.incremental.delete_rederive import Rederiving, rederivable
 from kgreason.engine.incremental.recomputation import Dividing, Recomputing, divisible
-from kgreason.engine.incremental.rule_queries import Context, used
-from kgreason.engine.limits import Costly
+from kgreason.engine.incremental.rule_queries import used
 from kgreason.engine.plan import ir
 from kgreason.engine.plan.expression_kinds import join
 from kgreason.engine.plan.static_kinds import Kinds
-from kgreason.engine.relations.fact_tables import Codes, Facts, Table, any_codes, converted, decode
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import (
+    Codes,
+    Facts,
+    Kind,
+    Table,
+    any_codes,
+    converted,
+    decode,
+    stated,
+)
 from kgreason.engine.relations.relation import Relation
 from kgreason.engine.relations.rows import Rows, first_rows
 from kgreason.engine.relations.symbols import Symbols, key
-from kgreason.engine.relations.value_columns import stated
 from kgreason.engine.seminaive.evaluation import Chase, table
 from kgreason.language.check.checked_program import CheckedAtom, CheckedProgram, Keyed
 from kgreason.language.syntax.syntax_tree import Constant

@@ -14,15 +14,12 @@ import numpy as np
 
 from kgreason.base.errors import EvaluationError
 from kgreason.base.progress import SILENT
-from kgreason.engine.incremental.changing_relations import Change, Deltas
-from kgreason.engine.incremental.database import Database
+from kgreason.engine.incremental.database import ANEW, Change, Database, Deltas
 from kgreason.engine.incremental.rule_queries import GIVEN, Touching, admissible, bound_by, given, touching
-from kgreason.engine.limits import ANEW
 from kgreason.engine.plan import ir
 from kgreason.engine.plan.planner import compile_rule
 from kgreason.engine.relations.fact_tables import Codes
-from kgreason.engine.relations.keyed_relation import KeyedRelation
-from kgreason.engine.relations.relation import Relation
+from kgreason.engine.relations.relation import KeyedRelation, Relation
 from kgreason.engine.relations.rows import Rows
 from kgreason.engine.seminaive.fixpoint import Fixpoint
 from kgreason.language.check.checked_program import Keyed

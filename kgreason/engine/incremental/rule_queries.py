@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kgreason.engine.chase.nulls import Nulls
-from kgreason.engine.incremental.changing_relations import Change, Store, distinct
-from kgreason.engine.limits import JOINED, Limits, Work
+from kgreason.engine.incremental.database import JOINED, Change, Context, Work, distinct
 from kgreason.engine.plan import ir
 from kgreason.engine.plan.planner import compile_rule
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Kind
 from kgreason.engine.relations.relation import Relation
 from kgreason.engine.relations.rows import Rows
-from kgreason.engine.seminaive.operators import Batches
 from kgreason.engine.seminaive.rule_evaluation import Aggregating
-from kgreason.engine.seminaive.rule_pipeline import Pipeline
+from kgreason.engine.seminaive.rule_pipeline import Batches, Pipeline
 from kgreason.language.check.checked_program import Assign, CheckedAtom, CheckedRule
 from kgreason.language.syntax.syntax_tree import Term, Variable
 
 GIVEN, ANSWER = "#given", "#answer"
 NOWHERE = ir.StratumPlan(frozenset(), (), False, False)
-
-Kinds = Mapping[str, tuple[Kind, ...]]
 
 
 def gathered(batches: Batches, width: int, work: Work) -> Rows:
@@ -43,17 +38,6 @@ class Delta(Relation):
         """Replace the rows."""
         self.buffer = np.ascontiguousarray(rows)
         self.stable, self.seen, self.count = 0, len(rows), len(rows)
-
-
-@dataclass(frozen=True)
-class Context:
-    """Context of questions: stores, kinds, nulls, limits and the work budget."""
-
-    stores: Mapping[str, Store]
-    kinds: Kinds
-    nulls: Nulls
-    limits: Limits
-    work: Work = field(default_factory=Work)
 
 
 class Question:

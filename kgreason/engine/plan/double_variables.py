@@ -8,8 +8,7 @@ from collections.abc import Collection, Mapping
 import numpy as np
 
 from kgreason.engine.plan.ir import plain
-from kgreason.engine.relations.fact_tables import Facts
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Facts, Kind
 from kgreason.language.check.checked_program import (
     Aggregation,
     Assign,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Kind
 from kgreason.language.check.expressions import ARITHMETIC, LOGIC, MEMBERSHIP, ORDERS
 from kgreason.language.functions import Signature, plain_name, signature
 from kgreason.language.syntax.syntax_tree import (

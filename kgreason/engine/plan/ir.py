@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Kind
 from kgreason.language.check.checked_program import (
     MONOTONIC,
     Aggregation,
@@ -19,6 +19,8 @@ from kgreason.language.check.checked_program import (
     Filter,
     Invention,
 )
+from kgreason.language.check.expressions import variables as occurrences
+from kgreason.language.syntax.syntax_tree import Expression
 
 UNKNOWN = 1 << 60
 
@@ -26,6 +28,28 @@ UNKNOWN = 1 << 60
 def plain(aggregation: Aggregation) -> str:
     """Name of the function without the ``m`` of its monotonic form."""
     return aggregation.function[1:] if aggregation.function in MONOTONIC else aggregation.function
+
+
+def inputs(aggregation: Aggregation) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Group variables, and variables that distinguish the contributions of a group.
+
+    A minimum or maximum needs no contributors.
+    """
+    if plain(aggregation) in ("min", "max"):
+        return aggregation.group, ()
+    group = set(aggregation.group)
+    return aggregation.group, tuple(v for v in dict.fromkeys(aggregation.contributors) if v not in group)
+
+
+def variables(expression: Expression) -> tuple[str, ...]:
+    """Names of the variables of an expression, without duplicates, in order.
+
+    Examples
+    --------
+    >>> variables(Binary("+", Variable("X"), Binary("*", Variable("Y"), Variable("X"))))
+    ('X', 'Y')
+    """
+    return tuple(dict.fromkeys(variable.name for variable in occurrences(expression)))
 
 
 class Part(Enum):

@@ -20,10 +20,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 
-from kgreason.engine.plan.ir import Separable, Steps, Threshold
-from kgreason.engine.plan.placement import variables
+from kgreason.engine.plan.ir import Separable, Steps, Threshold, variables
 from kgreason.engine.plan.static_kinds import Kinds
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Kind
 from kgreason.language.check.checked_program import (
     Assign,
     CheckedAtom,

@@ -23,10 +23,8 @@ from kgreason.engine.plan.expression_kinds import (
     kind_of_expression,
     remedy,
 )
-from kgreason.engine.plan.ir import plain
-from kgreason.engine.plan.placement import variables
-from kgreason.engine.relations.fact_tables import Facts
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.plan.ir import plain, variables
+from kgreason.engine.relations.fact_tables import Facts, Kind
 from kgreason.language.check.checked_program import (
     Aggregation,
     Assign,

@@ -5,24 +5,55 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import Any
+from enum import IntEnum
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from kgreason.base import memory
+from kgreason.base.errors import EvaluationError, InexactError
 from kgreason.base.printable import Displayed
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.rows import Rows
 from kgreason.engine.relations.symbols import Symbols, to_doubles, whole
-from kgreason.language.values import EXACT, Null, Value, inexact
+from kgreason.language.check.checked_program import CheckedAtom
+from kgreason.language.values import EXACT, Null, Value, as_double, inexact
 
 Codes = npt.NDArray[np.int64]
+
+
+Values: TypeAlias = npt.NDArray[Any]
+"""DOUBLE float64, BOOL bool, all else int64 as `Kind` says; one per row, or a single one for all."""
+
 
 PIECE = 1 << 16
 """Rows that become objects of Python at once."""
 
+
 AMBIGUOUS = frozenset({bool, tuple, frozenset, Null, date, datetime})
 """Types of which Python's equality is not that of the language, or which can stand in such columns."""
+
+
+class Kind(IntEnum):
+    """Kind of a column. Data of every kind are int64 arrays, so that kernels handle a single type.
+
+    INT holds the integer, DOUBLE the bit pattern of the double (never that of -0.0 or NaN), STRING the code
+    of the string in the table's `Symbols`, BOOL 0 or 1, DATE microseconds since 1970-01-01, SET and LIST the
+    code of the collection in the `Symbols`.
+
+    ANY is for columns that can hold labelled nulls or values of mixed types: codes of values in
+    the `Symbols`. A string has the same code as in a STRING column. During evaluation, a double that
+    equals an integer has the code of the integer; in data and results they have different codes.
+    """
+
+    INT = 0
+    DOUBLE = 1
+    STRING = 2
+    BOOL = 3
+    DATE = 4
+    SET = 5
+    LIST = 6
+    ANY = 7
 
 
 @dataclass(frozen=True)
@@ -218,6 +249,11 @@ def decode(kind: Kind, data: Codes, symbols: Symbols) -> list[Value]:
     return symbols.values(data.tolist())
 
 
+def decoded(kinds: Sequence[Kind], columns: Sequence[Codes], symbols: Symbols) -> list[list[Value]]:
+    """Python values of some columns."""
+    return [decode(k, c, symbols) for k, c in zip(kinds, columns, strict=True)]
+
+
 def any_codes(data: Codes, kind: Kind, symbols: Symbols) -> Codes:
     """Codes of a column converted to kind ANY, where a double that equals an integer becomes that integer.
 
@@ -248,3 +284,106 @@ def converted(data: Codes, kind: Kind, target: Kind, symbols: Symbols) -> Codes:
     if kind is target:
         return data
     return doubles(as_doubles(data))
+
+
+def code(value: Value, kind: Kind, symbols: Symbols) -> int:
+    """Code of a constant at a position of some kind.
+
+    Raises
+    ------
+    InexactError
+        If an integer at a position of doubles is not representable as a double.
+
+    Examples
+    --------
+    >>> code(True, Kind.BOOL, Symbols()), code(1, Kind.DOUBLE, Symbols()) == code(1.0, Kind.DOUBLE, Symbols())
+    (1, True)
+    """
+    if kind is Kind.DOUBLE:
+        return int(doubles(np.array([as_double(value)], dtype=np.float64))[0])  # type: ignore[arg-type]
+    if kind is Kind.DATE:
+        return int(dates([value])[0])
+    if kind is Kind.ANY:
+        return symbols.intern(whole(value))
+    return int(value) if kind in (Kind.INT, Kind.BOOL) else symbols.intern(value)  # type: ignore[arg-type]
+
+
+def stated(facts: Sequence[CheckedAtom], kinds: Sequence[Kind], symbols: Symbols) -> Rows:
+    """Coded rows of the facts of one predicate that a program states.
+
+    Raises
+    ------
+    EvaluationError
+        If an integer among doubles is not representable as a double.
+    """
+    rows = np.empty((len(facts), len(kinds)), dtype=np.int64)
+    for row, fact in zip(rows, facts, strict=True):
+        try:
+            row[:] = [code(t.value, k, symbols) for t, k in zip(fact.terms, kinds, strict=True)]  # type: ignore[union-attr]
+        except InexactError as error:
+            message = f"{error.message}, in the fact {fact}"
+            raise EvaluationError(message, span=fact.span, hint=error.hint) from None
+    return rows
+
+
+def sought(value: Value, kind: Kind, symbols: Symbols) -> int:
+    """Code of a constant to look up; an unused code if no value at the position can equal it."""
+    try:
+        return code(value, kind, symbols)
+    except InexactError:
+        return int(np.float64(np.nan).view(np.int64))
+
+
+def coded(values: Values, kind: Kind, target: Kind, symbols: Symbols) -> Codes:
+    """Values as codes of a column of kind `target`."""
+    if target is Kind.DOUBLE:
+        return doubles(as_doubles(np.atleast_1d(values))).reshape(values.shape)
+    if kind is Kind.BOOL:
+        values = values.astype(np.int64)
+    if target is Kind.ANY and kind is not Kind.ANY:
+        own = doubles(np.atleast_1d(values)).reshape(values.shape) if kind is Kind.DOUBLE else values
+        return any_codes(own, kind, symbols)
+    return values
+
+
+def widened(values: Values, kind: Kind, target: Kind, symbols: Symbols) -> Values:
+    """Values converted to the wider kind `target`."""
+    if kind is target:
+        return values
+    return as_doubles(values) if target is Kind.DOUBLE else coded(values, kind, target, symbols)
+
+
+def dtype(kind: Kind) -> npt.DTypeLike:
+    """NumPy type of values of a kind."""
+    return {Kind.DOUBLE: np.float64, Kind.BOOL: np.bool_}.get(kind, np.int64)
+
+
+def encoded(values: Sequence[Value], kind: Kind, symbols: Symbols) -> Values:
+    """Python values as an array of values."""
+    if kind is Kind.DATE:
+        return dates(values)
+    if kind in (Kind.INT, Kind.DOUBLE, Kind.BOOL):
+        return np.array(values, dtype=dtype(kind))
+    if kind is Kind.STRING:
+        return symbols.encode(values)  # type: ignore[arg-type]
+    if kind is Kind.ANY:
+        values = list(map(whole, values))
+    return np.fromiter(map(symbols.intern, values), dtype=np.int64, count=len(values))
+
+
+def distinct(columns: Sequence[Codes]) -> tuple[list[Codes], npt.NDArray[np.intp]]:
+    """Distinct rows of some columns, by column, and the index of each row among them.
+
+    Examples
+    --------
+    >>> rows, which = distinct([np.array([1, 2, 1]), np.array([5, 5, 5])])
+    >>> [r.tolist() for r in rows], which.tolist()
+    ([[1, 2], [5, 5]], [0, 1, 0])
+    """
+    values, which = np.unique(columns[0], return_inverse=True)
+    rows = [values]
+    for column in columns[1:]:
+        values, inverse = np.unique(column, return_inverse=True)
+        pairs, which = np.unique(which * len(values) + inverse, return_inverse=True)
+        rows = [*(r[pairs // len(values)] for r in rows), values[pairs % len(values)]]
+    return rows, which

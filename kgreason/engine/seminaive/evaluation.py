@@ -12,19 +12,16 @@ from kgreason.engine.chase.constraints import deny, hidden, promptly, unify
 from kgreason.engine.chase.frontiers import NESTING
 from kgreason.engine.chase.identities import Merges
 from kgreason.engine.chase.nulls import Endless, Nulls
-from kgreason.engine.expressions.scalars import Refusal
+from kgreason.engine.expressions.builtin_functions import Refusal
 from kgreason.engine.limits import Limits
 from kgreason.engine.plan import ir
 from kgreason.engine.plan.planner import compile_program
 from kgreason.engine.plan.separable_strata import factored
 from kgreason.engine.plan.static_kinds import Kinds, Position, infer
-from kgreason.engine.relations.fact_tables import Facts, Table
-from kgreason.engine.relations.keyed_relation import KeyedRelation
-from kgreason.engine.relations.kinds import Kind
-from kgreason.engine.relations.relation import Relation
+from kgreason.engine.relations.fact_tables import Facts, Kind, Table, stated
+from kgreason.engine.relations.relation import KeyedRelation, Relation
 from kgreason.engine.relations.rows import Rows, chunks
 from kgreason.engine.relations.symbols import Symbols
-from kgreason.engine.relations.value_columns import stated
 from kgreason.engine.seminaive.fixpoint import Fixpoint, Watch
 from kgreason.engine.statistics import Recorder, Stats, StratumStats
 from kgreason.language.check.checked_program import CheckedAtom, CheckedProgram, Unification

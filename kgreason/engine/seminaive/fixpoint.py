@@ -21,11 +21,11 @@ from kgreason.base.progress import Progress
 from kgreason.engine.chase.nulls import Nulls
 from kgreason.engine.limits import Limits
 from kgreason.engine.plan import ir
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Kind
 from kgreason.engine.relations.relation import Relation
 from kgreason.engine.relations.rows import Rows
+from kgreason.engine.seminaive import separable_walks as separable
 from kgreason.engine.seminaive.rule_evaluation import Aggregating, Plain, Rule
-from kgreason.engine.separable import walks as separable
 from kgreason.engine.statistics import StratumStats, visible
 from kgreason.language.syntax.syntax_tree import Constant
 from kgreason.language.values import elements

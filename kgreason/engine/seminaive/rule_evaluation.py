@@ -11,21 +11,18 @@ import numpy as np
 
 from kgreason.base import memory
 from kgreason.base.errors import EvaluationError, InexactError
-from kgreason.engine.aggregates.grouped_aggregates import Groups, grouping
-from kgreason.engine.aggregates.value_aggregates import Gathered, Unfit
 from kgreason.engine.chase.nulls import Nulls
+from kgreason.engine.expressions.builtin_functions import Refusal
 from kgreason.engine.expressions.compiled_expressions import CODED, CONTRIBUTIONS, Scope
-from kgreason.engine.expressions.scalars import Refusal
 from kgreason.engine.plan import ir
 from kgreason.engine.plan.double_variables import gives_double
-from kgreason.engine.plan.ir import plain
-from kgreason.engine.plan.placement import inputs
-from kgreason.engine.relations.fact_tables import decode
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.plan.ir import inputs, plain
+from kgreason.engine.relations.fact_tables import Kind, decode
 from kgreason.engine.relations.relation import Relation
 from kgreason.engine.relations.rows import Rows, chunks
-from kgreason.engine.seminaive.operators import Batches, Looking
-from kgreason.engine.seminaive.rule_pipeline import Pipeline
+from kgreason.engine.seminaive.grouped_aggregates import Groups, grouping
+from kgreason.engine.seminaive.rule_pipeline import Batches, Looking, Pipeline
+from kgreason.engine.seminaive.value_aggregates import Gathered, Unfit
 from kgreason.engine.statistics import JoinStats, RoundStats, RuleStats
 from kgreason.language.check.checked_program import Aggregation, Assign, CheckedRule
 from kgreason.language.syntax.syntax_tree import Constant, Variable

@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from kgreason.base.errors import AnonymizationError, ProgramError
 from kgreason.base.jit import Doubles
-from kgreason.engine.relations.fact_tables import Facts, Table, doubles
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Facts, Kind, Table, doubles
 from kgreason.language.check.checked_program import CheckedAtom, CheckedProgram, CheckedRule, Stratum
 from kgreason.language.check.restriction import restricted
 from kgreason.language.syntax.syntax_tree import Constant, Term, Variable

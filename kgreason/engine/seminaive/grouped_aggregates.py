@@ -5,34 +5,57 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.engine.aggregates import total_kernels as totals
-from kgreason.engine.aggregates.value_aggregates import Gathered, Unfit, exact_mean, exact_product, exact_sum
-from kgreason.engine.expressions.scalars import Refusal
+from kgreason.base.jit import Doubles, Ints, Rows, kernel
+from kgreason.engine.expressions.builtin_functions import Refusal
 from kgreason.engine.plan.ir import plain
 from kgreason.engine.plan.static_kinds import COLLECTING
-from kgreason.engine.relations import hash_kernels
-from kgreason.engine.relations.fact_tables import doubles
-from kgreason.engine.relations.keyed_relation import NO_RANKS
-from kgreason.engine.relations.kinds import Kind
-from kgreason.engine.relations.rows import CHUNK, Keys, Rows, grown
+from kgreason.engine.relations.fact_tables import Kind, doubles
+from kgreason.engine.relations.hash_kernels import (
+    ANY,
+    DOUBLE,
+    FACTOR,
+    GREATEST,
+    LEAST,
+    LOW,
+    before,
+    find,
+    hashed,
+)
+from kgreason.engine.relations.relation import NO_RANKS
+from kgreason.engine.relations.rows import CHUNK, Keys, grown
 from kgreason.engine.relations.symbols import Symbols
+from kgreason.engine.seminaive.value_aggregates import Gathered, Unfit, exact_mean, exact_product, exact_sum
 from kgreason.language.check.checked_program import Aggregation
 
+SUM, PROD, COUNT, EXTREME = 0, 1, 2, 3
+
+
 FUNCTIONS = {
-    "sum": totals.SUM,
-    "avg": totals.SUM,
-    "median": totals.SUM,
-    "prod": totals.PROD,
-    "count": totals.COUNT,
-    "min": totals.EXTREME,
-    "max": totals.EXTREME,
+    "sum": SUM,
+    "avg": SUM,
+    "median": SUM,
+    "prod": PROD,
+    "count": COUNT,
+    "min": EXTREME,
+    "max": EXTREME,
 }
-KEEP = {"min": hash_kernels.LEAST, "count": hash_kernels.ANY, "prod": hash_kernels.FACTOR}
+
+
+KEEP = {"min": LEAST, "count": ANY, "prod": FACTOR}
 """Which of several values of one contributor counts, where that is not the greatest."""
+
+
 EXACT = {"sum": exact_sum, "prod": exact_product, "avg": exact_mean}
 """Functions of finite doubles, rounded once."""
 
+
 NOTHING = np.empty(0, dtype=np.int64)
+
+
+SPLITTER = 134217729.0  # 2^27 + 1: splits a double into two halves whose products are exact
+
+
+ONE = 0x3FF0000000000000  # 1.0, as a coded double
 
 
 def grouping(
@@ -74,11 +97,11 @@ class Groups:
         self.name = plain(aggregation)
         self.kind = kind
         self.symbols = symbols
-        self.keep = KEEP.get(self.name, hash_kernels.GREATEST)
+        self.keep = KEEP.get(self.name, GREATEST)
         self.contributors = Keys(width + contributors)
         self.groups = Keys(width)
         self.values = self.owner = NOTHING  # of each contributor: best value, number of its group
-        self.high = self.low = np.empty(0)  # of each group: see `total_kernels.tally`
+        self.high = self.low = np.empty(0)  # of each group: see `tally`
         self.whole = self.stamps = self.changed = NOTHING
         self.touched = self.olds = self.news = self.fresh = NOTHING  # changes of one batch
         self.now = self.n_changed = 0
@@ -99,7 +122,7 @@ class Groups:
         self._reserve(len(batch))
         ranks = self.symbols.ranks() if self.kind is Kind.STRING else NO_RANKS
         many, one = self.contributors, self.groups
-        many.count, one.count, changes = totals.contribute(
+        many.count, one.count, changes = contribute(
             batch,
             self.keep,
             int(self.kind),
@@ -234,7 +257,7 @@ class Groups:
         news: npt.NDArray[np.int64],
         fresh: npt.NDArray[np.int64],
     ) -> None:
-        self.n_changed = totals.tally(
+        self.n_changed = tally(
             touched,
             self.owner,
             olds,
@@ -266,3 +289,168 @@ class Groups:
         if rows > len(self.touched):
             buffers = [np.empty(rows, dtype=np.int64) for _ in range(4)]
             self.touched, self.olds, self.news, self.fresh = buffers
+
+
+@kernel
+def contribute(
+    batch: Rows,
+    keep: int,
+    kind: int,
+    ranks: Ints,
+    contributors: Rows,
+    contributor_slots: Ints,
+    contributor_key: Ints,
+    count: int,
+    values: Ints,
+    owner: Ints,
+    groups: Rows,
+    group_slots: Ints,
+    group_key: Ints,
+    group_count: int,
+    touched: Ints,
+    olds: Ints,
+    news: Ints,
+    fresh: Ints,
+) -> tuple[int, int, int]:
+    """Keep the best value of each contributor; rows of `batch` are group columns, contributor columns, value.
+
+    The best of several factors is the least if one of them is below 1, so that it decreases the product;
+    otherwise the greatest. `touched` lists the contributors that are new (`fresh`) or whose value improved
+    from `olds` to `news`, in order, one entry per change. Returns the numbers of contributors, groups and
+    changes.
+    """
+    width = len(contributor_key)
+    one = ONE if kind == DOUBLE else 1
+    n = 0
+    for i in range(len(batch)):
+        value = batch[i, width]
+        tag = hashed(batch, i, contributor_key, contributor_key)
+        s = find(
+            batch,
+            i,
+            contributor_key,
+            contributor_key,
+            contributors,
+            contributor_key,
+            contributor_slots,
+            tag,
+        )
+        if contributor_slots[s] >= 0:
+            row = contributor_slots[s] & LOW
+            old = values[row]
+            greatest = keep == GREATEST
+            if keep == FACTOR:
+                greatest = not before(old, one, kind, ranks) and not before(value, one, kind, ranks)
+            low, high = (old, value) if greatest else (value, old)
+            if keep == ANY or not before(low, high, kind, ranks):
+                continue
+            olds[n] = old
+            fresh[n] = 0
+        else:
+            row = count
+            contributor_slots[s] = tag << 32 | row
+            for j in range(width):
+                contributors[row, j] = batch[i, j]
+            tag = hashed(batch, i, group_key, group_key)
+            s = find(batch, i, group_key, group_key, groups, group_key, group_slots, tag)
+            if group_slots[s] < 0:
+                group_slots[s] = tag << 32 | group_count
+                for j in range(len(group_key)):
+                    groups[group_count, j] = batch[i, j]
+                group_count += 1
+            owner[row] = group_slots[s] & LOW
+            count += 1
+            fresh[n] = 1
+        values[row] = value
+        news[n] = value
+        touched[n] = row
+        n += 1
+    return count, group_count, n
+
+
+@kernel
+def _add(high: float, low: float, x: float) -> tuple[float, float]:
+    """Add to a double-double number (Knuth's two-sum)."""
+    total = high + x
+    part = total - high
+    low += (high - (total - part)) + (x - part)
+    high = total + low
+    rest = low - (high - total)
+    return (high, rest) if rest == rest else (total, 0.0)
+
+
+@kernel
+def _times(high: float, low: float, x: float) -> tuple[float, float]:
+    """Multiply a double-double number (Dekker's product)."""
+    product = high * x
+    a = SPLITTER * high
+    a_high = a - (a - high)
+    a_low = high - a_high
+    b = SPLITTER * x
+    b_high = b - (b - x)
+    b_low = x - b_high
+    low = low * x + (((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low)
+    high = product + low
+    rest = low - (high - product)
+    return (high, rest) if rest == rest else (product, 0.0)
+
+
+@kernel
+def tally(
+    touched: Ints,
+    owner: Ints,
+    olds: Ints,
+    news: Ints,
+    fresh: Ints,
+    function: int,
+    kind: int,
+    high: Doubles,
+    low: Doubles,
+    whole: Ints,
+    stamps: Ints,
+    now: int,
+    changed: Ints,
+    n_changed: int,
+) -> int:
+    """Apply changed contributions to the totals of their groups; the arrays are those of `contribute`.
+
+    The total of a group is the double-double number `high + low` and, for integers, `whole` modulo 2^64: a
+    distance between the two reveals an overflow. `changed[:n_changed]` lists the groups whose total has
+    changed since round `now` began; returns the new n_changed.
+    """
+    old_doubles = olds.view(np.float64)
+    new_doubles = news.view(np.float64)
+    for i in range(len(touched)):
+        g = owner[touched[i]]
+        first = fresh[i] == 1
+        if function == COUNT:
+            whole[g] += 1
+            high[g] += 1.0
+        elif function == EXTREME:
+            whole[g] = news[i]
+        else:
+            new = new_doubles[i] if kind == DOUBLE else float(news[i])
+            old = old_doubles[i] if kind == DOUBLE else float(olds[i])
+            if function == SUM:
+                high[g], low[g] = _add(high[g], low[g], new)
+                whole[g] += news[i]
+                if not first:
+                    high[g], low[g] = _add(high[g], low[g], -old)
+                    whole[g] -= olds[i]
+            else:
+                if stamps[g] == -1:  # empty product
+                    high[g] = 1.0
+                    whole[g] = 1
+                high[g], low[g] = _times(high[g], low[g], new)
+                if first:
+                    whole[g] *= news[i]
+                else:  # values of an updated product are at least 1
+                    whole[g] = whole[g] // olds[i] * news[i]
+                    quotient = high[g] / old
+                    h, p = _times(quotient, 0.0, old)
+                    high[g], low[g] = _add(quotient, (high[g] - h - p + low[g]) / old, 0.0)
+        if stamps[g] != now:
+            stamps[g] = now
+            changed[n_changed] = g
+            n_changed += 1
+    return n_changed

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.engine.expressions.scalars import (
+from kgreason.engine.expressions.builtin_functions import (
     Refusal,
     checked,
     described,
@@ -23,11 +23,9 @@ from kgreason.engine.expressions.scalars import (
 from kgreason.engine.plan.expression_kinds import COLLECTIONS, kind_of, remedy
 from kgreason.engine.plan.ir import plain
 from kgreason.engine.plan.static_kinds import COLLECTING
-from kgreason.engine.relations.fact_tables import Codes, decode
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Codes, Kind, decode, encoded
 from kgreason.engine.relations.rows import Rows
 from kgreason.engine.relations.symbols import Symbols, key, rank, to_doubles
-from kgreason.engine.relations.value_columns import encoded
 from kgreason.language.check.checked_program import Aggregation
 from kgreason.language.values import Value
 
