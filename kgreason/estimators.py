@@ -145,10 +145,8 @@ class Estimator(Generic[Data, Published]):
         ----------
         X
             The data, in the form that the corresponding function of `kgreason` takes. For (k,x)-isomorphism and
-            k-isomorphism:
-            a file or table per predicate, a graph, or a table of edges; `None`: the data named by the rules. For people
-            and
-            links: a graph, a schema (`kgreason.people.schema` of tables), or a schema file.
+            k-isomorphism: a file or table per predicate, a graph, or a table of edges; `None`: the data named by the
+            rules. For people and links: a graph, a schema (`kgreason.people.schema` of tables), or a schema file.
         y
             Ignored; present for compatibility with scikit-learn.
         progress

@@ -11,8 +11,7 @@ from typing import Any
 class RoundStats:
     """Statistics of one rule in one round: derived facts, new facts and seconds.
 
-    In a separable stratum a round is one step of all walks, and the seconds are proportional to the facts
-    tried.
+    In a separable stratum a round is one step of all walks, and the seconds are proportional to the facts tried.
     """
 
     round: int
@@ -59,10 +58,9 @@ class RuleStats:
 class StratumStats:
     """Statistics of one stratum.
 
-    `walks` is the number of values for which a separable stratum was evaluated independently
-    (`separable_strata`), 0 if it was evaluated as a whole, in rounds. Unless walks are profiled (`Recorder`),
-    the first recursive rule of each predicate gets the counts of all its rules, and the very first rule gets
-    all tried facts.
+    `walks` is the number of values for which a separable stratum was evaluated independently (`separable_strata`), 0 if
+    it was evaluated as a whole, in rounds. Unless walks are profiled (`Recorder`), the first recursive rule of each
+    predicate gets the counts of all its rules, and the very first rule gets all tried facts.
     """
 
     predicates: tuple[str, ...]
@@ -77,8 +75,7 @@ class StratumStats:
 class Stats:
     """Statistics of an evaluation by stratum; `seconds` includes planning and loading.
 
-    After restarts because of unified nulls, `strata` describes the last run and `restarts` counts the
-    restarts.
+    After restarts because of unified nulls, `strata` describes the last run and `restarts` counts the restarts.
     """
 
     strata: tuple[StratumStats, ...]

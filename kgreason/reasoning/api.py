@@ -32,9 +32,8 @@ def load(rules: Rules, *, allow_files: bool = False) -> CheckedProgram:
     ----------
     allow_files
         Whether the rules may name servers and files outside their own folder (for rules given as text: outside the
-        working
-        directory), and whether DuckDB queries and views may read files; see docs/security.md. A program that is already
-        checked keeps its own value.
+        working directory), and whether DuckDB queries and views may read files; see docs/security.md. A program that is
+        already checked keeps its own value.
 
     Raises
     ------

@@ -131,8 +131,7 @@ class Changes:
     ----------
     added, removed
         New facts and facts that no longer hold, by predicate. When updating a copy, remove `removed` first: 1 and 1.0
-        are
-        different facts for the rules, but equal in Python.
+        are different facts for the rules, but equal in Python.
     edited
         Number of given facts added or removed; adding a present fact or removing an absent one does not count.
     seconds

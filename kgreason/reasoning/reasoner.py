@@ -13,12 +13,11 @@ from kgreason.base.memory import Exhausted, limited
 from kgreason.base.progress import SILENT, Progress
 from kgreason.data.fact_loading import complete_nodes, load_facts
 from kgreason.engine.chase.nulls import Nulls
-from kgreason.engine.expressions.compiled_expressions import CODED
 from kgreason.engine.incremental.database import Deltas, small
 from kgreason.engine.incremental.maintenance import Anew, Updating, apart, together
 from kgreason.engine.limits import Limits
 from kgreason.engine.plan.expression_kinds import NAMES, join
-from kgreason.engine.relations.fact_tables import Facts, Kind, Table
+from kgreason.engine.relations.fact_tables import CODED, Facts, Kind, Table
 from kgreason.engine.seminaive.evaluation import prepare
 from kgreason.engine.statistics import Stats
 from kgreason.reasoning.api import Rules, check_data, check_limits, load, output_names
@@ -162,8 +161,7 @@ class Reasoner:
         ----------
         facts
             Rows by predicate, as tuples or as any table that `kgreason.reason` takes. Derived predicates may also have
-            given
-            facts. Facts that are already given change nothing.
+            given facts. Facts that are already given change nothing.
         progress
             Receives warnings about the rows, such as weights outside of [0,1], and the steps of a full re-evaluation.
 
@@ -173,8 +171,7 @@ class Reasoner:
             If the rules have no such predicate, or a value does not fit its column.
         ProgramError, EvaluationError
             As `kgreason.reason`, for instance when a constraint is violated. Then, as after any other error, all facts
-            are
-            unchanged. Ctrl-C takes effect before or after an edit, never within it.
+            are unchanged. Ctrl-C takes effect before or after an edit, never within it.
         """
         return self._limited(facts, progress, add=True)
 
@@ -302,10 +299,10 @@ class Reasoner:
         complete_nodes(self._program, tables, self._symbols)
         facts = Facts(tables, self._symbols)
         chase, kinds = prepare(self._program, facts, self._goals, self._limits, earlier=earlier)
-        strata = chase.run(progress)
+        chase.run(progress)
         warnings = tuple(chase.nulls.warnings.values())
         state = Anew(chase, kinds, self._program, own, self._goals)
-        return state, Stats(strata, perf_counter() - start, chase.restarts), warnings
+        return state, Stats(tuple(chase.done), perf_counter() - start, chase.restarts), warnings
 
     def _take(self, found: tuple[Anew, Stats, Warnings]) -> None:
         """Replace the current state."""

@@ -696,9 +696,8 @@ def test_totals(batches, function, tracked, real):
             data[:, 2] = doubles(data[:, 2].astype(np.float64))
         if not contributors:
             data = np.ascontiguousarray(data[:, [0, 2]])
-        changes = groups.add(data)
+        groups.add(data, track=tracked)
         if tracked:
-            groups.track(changes)
             note(*groups.changes())
     if not tracked:
         note(*groups.totals())

@@ -68,9 +68,8 @@ class Identities:
     def merge(self, a: int, b: int) -> bool:
         """Unify two values; returns `False` for two different constants.
 
-        A null is replaced by a constant, and the younger of two nulls by the older one. Inside of
-        collections, nulls become doubles where the code is that of a double, even of one that equals an
-        integer.
+        A null is replaced by a constant, and the younger of two nulls by the older one. Inside of collections, nulls
+        become doubles where the code is that of a double, even of one that equals an integer.
         """
         a, b = self.root(a), self.root(b)
         if a == b:
@@ -136,8 +135,8 @@ class Link:
     run
         Number of the run, from 0.
     predicate, row
-        Hidden predicate of the dependency and its fact. Both are `None` for nulls of one function whose
-        arguments became equal.
+        Hidden predicate of the dependency and its fact. Both are `None` for nulls of one function whose arguments
+        became equal.
     """
 
     left: int

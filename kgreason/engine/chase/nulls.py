@@ -1,21 +1,21 @@
 """Labelled nulls: creation, and termination of the chase.
 
-A null is a Skolem term: a function applied to the frontier of a rule's activation, or to the arguments of an
-explicit ``#f(X)``. It is *cyclic* if its rule or function already occurs inside its arguments. All other
-nulls are created, and there are finitely many of them. The chase first runs without termination rules: it
-succeeds if it ends before it has created many cyclic nulls. Otherwise (`Endless`) the evaluation restarts,
-and each activation that would create a cyclic null is decided once:
+A null is a Skolem term: a function applied to the frontier of a rule's activation, or to the arguments of an explicit
+``#f(X)``. It is *cyclic* if its rule or function already occurs inside its arguments. All other nulls are created, and
+there are finitely many of them. The chase first runs without termination rules: it succeeds if it ends before it has
+created many cyclic nulls. Otherwise (`Endless`) the evaluation restarts, and each activation that would create a cyclic
+null is decided once:
 
-- Warded rules without harmful joins: it is skipped if a cyclic activation of the same rule with an isomorphic
-  frontier exists. Everything derived from it would have an isomorphic copy.
-- Warded rules with harmful joins of at most q atoms: nulls of q isomorphic copies can meet in a join, so that
-  it is skipped only below q activations of the rule that are isomorphic to it and to each other, or beyond
-  `Limits.cyclic`, with a warning.
+- Warded rules without harmful joins: it is skipped if a cyclic activation of the same rule with an isomorphic frontier
+  exists. Everything derived from it would have an isomorphic copy.
+- Warded rules with harmful joins of at most q atoms: nulls of q isomorphic copies can meet in a join, so that it is
+  skipped only below q activations of the rule that are isomorphic to it and to each other, or beyond `Limits.cyclic`,
+  with a warning.
 - Other rules, and explicit Skolem terms: it is skipped if its nesting would reach `Limits.depth`, or beyond
   `Limits.cyclic`, with a warning.
 
-Negation and aggregates over nulls count as harmful joins. If they read a bounded chase there is a warning,
-because their results over omitted nulls are not certain.
+Negation and aggregates over nulls count as harmful joins. If they read a bounded chase there is a warning, because
+their results over omitted nulls are not certain.
 
 References
 ----------

@@ -1,4 +1,4 @@
-"""Functions on single Python values (vectorized ones: `kgreason.engine.expressions.function_calls`)."""
+"""Operators and functions on single Python values (vectorized ones: `compiled_expressions`, `function_calls`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.arrays import as_numpy, pa, pc, strings
-from kgreason.engine.plan.expression_kinds import NAMES, TYPES, kind_of, remedy
+from kgreason.engine.plan.expression_kinds import CASTS, NAMES, TYPES, kind_of, remedy
+from kgreason.engine.relations.fact_tables import Kind
 from kgreason.engine.relations.symbols import Symbols, form, key, tidy, to_doubles
 from kgreason.language.functions import Signature, told
 from kgreason.language.values import DEPTH, Null, Value, date_text, read_date, source
@@ -37,13 +38,7 @@ class Refusal(Exception):
 
 
 def described(value: Value) -> str:
-    """A value with its type, as text.
-
-    Examples
-    --------
-    >>> described("a"), described(Null(2))
-    ('"a", a string', '_:n2, a labelled null')
-    """
+    """Text of a value with its type."""
     return f"{source(value)}, {'a labelled null' if isinstance(value, Null) else NAMES[kind_of(value)]}"
 
 
@@ -148,7 +143,6 @@ class _Same:
 
 @lru_cache(maxsize=64)
 def _elements(same: _Same) -> frozenset[Any]:
-    """Keys of the elements."""
     return frozenset(map(key, same.collection))
 
 
@@ -214,12 +208,9 @@ NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 BOOLEANS: Mapping[str, bool] = {"true": True, "false": False, "#t": True, "#f": False, "1": True, "0": False}
 
 
-def _misfit(name: str, value: Value) -> Refusal:
-    no_null(name, value)
-    what = {"as_int": "an integer", "as_double": "a double", "as_boolean": "a boolean", "as_date": "a date"}[
-        name
-    ]
-    return Refusal(f"{source(value)} is not {what}")
+def _misfit(kind: Kind, value: Value) -> Refusal:
+    no_null(CASTS[kind], value)
+    return Refusal(f"{source(value)} is not {NAMES[kind]}")
 
 
 def as_string(value: Value) -> str:
@@ -235,14 +226,14 @@ def as_int(value: Value) -> int:
         return int(checked(int(value[:400])))
     if isinstance(value, int | float):
         return int(checked(int(value)))
-    raise _misfit("as_int", value)
+    raise _misfit(Kind.INT, value)
 
 
 def as_double(value: Value) -> float:
     """Convert a value to a double."""
     if isinstance(value, int | float) or (isinstance(value, str) and NUMBER.fullmatch(value)):
         return float(checked(float(value)))
-    raise _misfit("as_double", value)
+    raise _misfit(Kind.DOUBLE, value)
 
 
 def as_boolean(value: Value) -> bool:
@@ -253,7 +244,7 @@ def as_boolean(value: Value) -> bool:
         return BOOLEANS[value.lower()]
     if isinstance(value, int | float) and value in (0, 1):
         return bool(value)
-    raise _misfit("as_boolean", value)
+    raise _misfit(Kind.BOOL, value)
 
 
 def as_date(value: Value) -> datetime:
@@ -262,7 +253,7 @@ def as_date(value: Value) -> datetime:
         return value
     made = read_date(value) if isinstance(value, str) else None
     if made is None:
-        raise _misfit("as_date", value)
+        raise _misfit(Kind.DATE, value)
     return made
 
 
@@ -278,22 +269,13 @@ def _log(x: float) -> float:
     return math.log(x)
 
 
-def _exp(x: float) -> float:
-    try:
-        return math.exp(x)
-    except OverflowError:
-        raise Refusal("double overflow") from None
-
-
 def _pow(x: float, y: float) -> float:
     if x == 0 and y < 0:
         raise Refusal("division by zero")
     try:
-        return float(checked(math.pow(x, y)))
+        return math.pow(x, y)
     except ValueError:
         raise Refusal("not a number") from None
-    except OverflowError:
-        raise Refusal("double overflow") from None
 
 
 def _round(x: float, digits: int | None = None) -> float:
@@ -377,6 +359,7 @@ def _between(value: Value, low: Value, high: Value) -> bool:
     return compare(">=", value, low) and compare("<=", value, high)
 
 
+# all functions but ``if`` and ``coalesce``, which do not need the values of all their arguments
 SCALARS: Mapping[str, Callable[..., Any]] = {
     "substring": _substring,
     "contains": _contains,
@@ -401,7 +384,7 @@ SCALARS: Mapping[str, Callable[..., Any]] = {
     "abs": abs,
     "sqrt": _sqrt,
     "pow": _pow,
-    "exp": _exp,
+    "exp": math.exp,
     "log": _log,
     "round": _round,
     "floor": math.floor,
@@ -413,26 +396,26 @@ SCALARS: Mapping[str, Callable[..., Any]] = {
     "day": lambda date: date.day,
     "diff": _diff,
 }
-"""All functions but ``if`` and ``coalesce``, which do not need the values of all their arguments."""
 
 
-OPEN = frozenset({"is_null", "is_not_null", "as_string"})
-"""Functions that take nulls."""
+OPEN = frozenset({"is_null", "is_not_null", "as_string"})  # functions that take nulls
 
 
-NESTED = 100
-"""Most levels of lists and sets in the result of a user's function: what walks over values is recursive."""
+NESTED = 100  # most levels of lists and sets in the result of a user-defined function
 
 
-def call(name: str, given: Signature, arguments: Sequence[Value]) -> Value:
-    """Value of a built-in function; types of arguments of kind ANY are checked here."""
-    if name not in OPEN:
-        _fits(name, given, arguments)
-    value: Value = checked(SCALARS[name](*arguments))
+def call(name: str, given: Signature, arguments: Sequence[Value], *, typed: bool) -> Value:
+    """Value of a built-in function; unless `typed`, the types of the arguments are checked first."""
+    if not typed and name not in OPEN:
+        _check_types(name, given, arguments)
+    try:
+        value: Value = checked(SCALARS[name](*arguments))
+    except OverflowError:
+        raise Refusal("double overflow") from None
     return value
 
 
-def _fits(name: str, given: Signature, arguments: Sequence[Value]) -> None:
+def _check_types(name: str, given: Signature, arguments: Sequence[Value]) -> None:
     no_null(name, *arguments)
     for i, value in enumerate(arguments):
         expected = given.parameter(i)
@@ -446,7 +429,7 @@ def call_user(name: str, given: Signature, arguments: Sequence[Value], symbols: 
     """Value of a user-defined function, which is called once for equal arguments."""
     function = given.call
     assert function is not None
-    _fits(name, given, arguments)
+    _check_types(name, given, arguments)
     passed = [
         float(v) if given.parameter(i) == "double" and isinstance(v, int) else v
         for i, v in enumerate(arguments)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.errors import EvaluationError
+from kgreason.engine.chase.nulls import Nulls
 from kgreason.engine.expressions.builtin_functions import (
     LARGEST,
     SMALLEST,
@@ -27,7 +28,7 @@ from kgreason.engine.plan.double_variables import VariableKinds, gives_double
 from kgreason.engine.plan.expression_kinds import join, kind_of
 from kgreason.engine.plan.ir import variables
 from kgreason.engine.relations.fact_tables import (
-    Codes,
+    CODED,
     Kind,
     Values,
     code,
@@ -37,10 +38,11 @@ from kgreason.engine.relations.fact_tables import (
     distinct,
     dtype,
     encoded,
+    representable,
     widened,
 )
 from kgreason.engine.relations.symbols import Symbols, to_doubles
-from kgreason.language.check.checked_program import CheckedRule, Invention
+from kgreason.language.check.checked_program import CheckedRule
 from kgreason.language.check.expressions import ARITHMETIC, LOGIC, MEMBERSHIP, ORDERS, walk
 from kgreason.language.functions import plain_name
 from kgreason.language.syntax.syntax_tree import (
@@ -53,31 +55,10 @@ from kgreason.language.syntax.syntax_tree import (
     Unary,
     Variable,
 )
-from kgreason.language.values import EXACT, Null, Value, brief
+from kgreason.language.values import Null, Value, brief
 
 COMPARE = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
 EQUALITY = {"==": True, "!=": False, "<>": False}
-
-CODED = frozenset({Kind.STRING, Kind.SET, Kind.LIST, Kind.ANY})
-"""Kinds whose columns hold codes of `Symbols`."""
-
-__all__ = ["CODED", "Compiled", "Inventor", "Scope", "code", "coded", "has_skolem"]
-
-
-class Inventor(Protocol):
-    """Interface of the store of nulls, as used by expressions and operators."""
-
-    def invent(
-        self, function: str, arguments: Codes, kinds: Sequence[Kind], rule: CheckedRule | None = None
-    ) -> Codes:
-        """Codes of the nulls ``function(arguments)``, row by row; negative where the chase omits the null."""
-        ...
-
-    def activate(
-        self, rule: CheckedRule, inventions: Sequence[Invention], frontier: Codes, kinds: Sequence[Kind]
-    ) -> tuple[npt.NDArray[np.bool_], Codes]:
-        """Mask of the rows of a frontier that the chase keeps, and the codes of their nulls."""
-        ...
 
 
 class Scope:
@@ -99,7 +80,7 @@ class Scope:
         kinds: Mapping[str, Kind],
         symbols: Symbols,
         rule: CheckedRule,
-        nulls: Inventor | None = None,
+        nulls: Nulls | None = None,
     ) -> None:
         self.layout = tuple(layout)
         self.kinds = kinds
@@ -131,14 +112,9 @@ class Scope:
             case Call():
                 return compile_call(self, node)
             case Collection():
-                elements = [self.compile(e) for e in node.elements]
-                if node.kind == "list":
-                    return Kind.LIST, self.pointwise(
-                        Kind.LIST, lambda *values: make_list(values), elements, node.elements, node
-                    )
-                return Kind.SET, self.pointwise(
-                    Kind.SET, lambda *values: make_set(values), elements, node.elements, node
-                )
+                operands = [self.compile(e) for e in node.elements]
+                kind, make = (Kind.LIST, make_list) if node.kind == "list" else (Kind.SET, make_set)
+                return kind, self.pointwise(kind, lambda *values: make(values), operands, node.elements, node)
             case Skolem():
                 return Kind.ANY, self._skolem(node)
         raise AssertionError(f"the checker lets no {node} through")
@@ -146,11 +122,9 @@ class Scope:
     def condition(self, node: Expression) -> Function:
         """Function that computes a boolean expression."""
         kind, function = self.compile(node)
-        return (
-            function
-            if kind is not Kind.ANY
-            else self.pointwise(Kind.BOOL, truth, [(kind, function)], [node], node)
-        )
+        if kind is Kind.ANY:
+            return self.pointwise(Kind.BOOL, truth, [(kind, function)], [node], node)
+        return function
 
     def widened(self, compiled: Compiled, target: Kind) -> Function:
         """Function that computes an expression, converted to the kind `target`."""
@@ -409,8 +383,7 @@ def has_skolem(node: Expression) -> bool:
 
 def _comparable(a: Values, b: Values) -> tuple[Values, Values]:
     """Prepare integers and doubles for exact comparison by NumPy: as doubles if all integers are small."""
-    whole = a if a.dtype == np.int64 else b
-    if not whole.size or (whole.max() <= EXACT and whole.min() >= -EXACT):
+    if representable(a if a.dtype == np.int64 else b):
         return a, b
     return a.astype(object), b.astype(object)
 
@@ -423,13 +396,13 @@ def _fits(compute: Callable[[int, int], Any], a: Values, b: Values) -> bool:
     return min(results) >= SMALLEST and max(results) <= LARGEST
 
 
+# the most usual texts that each cast takes
 PATTERNS = {
     "as_int": "^[+-]?[0-9]+$",
     "as_double": "^[+-]?[0-9]+([.][0-9]+)?$",
     "as_boolean": "^(true|false|1|0)$",
     "as_date": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
 }
-"""Texts that the casts take, by the most usual of their forms."""
 
 CONTRIBUTIONS = "doubles reach further than integers of 64 bits: as_double(...) of the contribution"
 

@@ -11,12 +11,10 @@ import numpy as np
 from kgreason.base.errors import EvaluationError
 from kgreason.engine.expressions.builtin_functions import (
     LARGEST,
-    SCALARS,
     SMALLEST,
     Refusal,
     call,
     call_user,
-    checked,
     matches,
 )
 from kgreason.engine.plan.expression_kinds import NUMBERS, RESULTS, join_all
@@ -85,11 +83,11 @@ def compile_call(scope: _Scope, node: Call) -> Compiled:
     if quick is not None:
         return kind, quick
 
-    function, known = SCALARS[name], Kind.ANY not in kinds
+    typed = Kind.ANY not in kinds
     doubling = given.result == "join" and kind is Kind.DOUBLE
 
     def scalar(*values: Value) -> Value:
-        value: Value = checked(function(*values)) if known else call(name, given, values)
+        value = call(name, given, values, typed=typed)
         return float(value) if doubling else value  # type: ignore[arg-type]
 
     return kind, scope.pointwise(kind, scalar, operands, node.arguments, node)
@@ -215,10 +213,9 @@ def _date_part(unit: str, within: str | None, shift: int) -> Callable[[Values], 
     def part(micros: Values) -> Values:
         dates = np.asarray(micros).astype("datetime64[us]")
         counted = dates.astype(f"datetime64[{unit}]")
-        start = (
-            np.int64(0) if within is None else counted.astype(f"datetime64[{within}]").astype(counted.dtype)
-        )
-        return np.asarray((counted - start).astype(np.int64) if within else counted.astype(np.int64)) + shift
+        if within is not None:
+            counted = counted - counted.astype(f"datetime64[{within}]").astype(counted.dtype)
+        return np.asarray(counted.astype(np.int64)) + shift
 
     return part
 

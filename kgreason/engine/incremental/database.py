@@ -100,8 +100,8 @@ class Store(Relation):
     rows
         Distinct rows.
     key
-        Columns of the primary index, used for membership tests; by default a column with few rows per value,
-        or else all columns.
+        Columns of the primary index, used for membership tests; by default a column with few rows per value, or else
+        all columns.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Delete and rederive (DRed) for strata without recursive aggregates.
 
-All facts that may lose support are deleted first, by evaluating the rules on the previous facts; those that
-the remaining facts still derive are reinserted; then new facts are added semi-naively. Aggregates are
-recomputed for the affected groups.
+All facts that may lose support are deleted first, by evaluating the rules on the previous facts; those that the
+remaining facts still derive are reinserted; then new facts are added semi-naively. Aggregates are recomputed for the
+affected groups.
 
 References
 ----------
@@ -52,9 +52,9 @@ def _grouped(rule: ir.RulePlan, database: Database) -> bool:
 class Rederiving:
     """Stratum maintained by deletion and rederivation.
 
-    Loop invariant of the deletion: everything that follows, before the update, from a changed fact or from a
-    processed doomed fact is doomed. Loop invariant of the insertion: everything that follows, after the
-    update, from the remaining facts and the processed inserted facts is present.
+    Loop invariant of the deletion: everything that follows, before the update, from a changed fact or from a processed
+    doomed fact is doomed. Loop invariant of the insertion: everything that follows, after the update, from the
+    remaining facts and the processed inserted facts is present.
     """
 
     def __init__(self, plan: ir.StratumPlan, database: Database) -> None:

@@ -152,8 +152,8 @@ class Updating:
     def update(self, edits: Mapping[str, Rows], *, add: bool) -> Deltas | None:
         """Add or remove given facts; returns the changes of all facts.
 
-        A failed update is rolled back. The result is `None` if the update would cost more than a full
-        evaluation; it is rolled back then, too.
+        A failed update is rolled back. The result is `None` if the update would cost more than a full evaluation; it is
+        rolled back then, too.
         """
         database, done = self.database, False
         database.begin()

@@ -1,8 +1,8 @@
 """Recomputation of strata, as a whole or for single fixed values.
 
-In a separable stratum the facts of one fixed value (`engine.plan.separable_strata`) do not depend on those of
-others. A change affects the fixed values of the matches that it adds or removes: their facts are derived
-again, and all others remain.
+In a separable stratum the facts of one fixed value (`engine.plan.separable_strata`) do not depend on those of others. A
+change affects the fixed values of the matches that it adds or removes: their facts are derived again, and all others
+remain.
 """
 
 from __future__ import annotations

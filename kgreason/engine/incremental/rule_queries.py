@@ -72,10 +72,8 @@ class Question:
 
     def pipeline(self) -> Pipeline:
         """New pipeline of the rule, without stages."""
-        symbols = self.context.nulls.symbols
-        return Pipeline(
-            self.relations, self.kinds, self.plan.kinds, symbols, self.rule, frozenset(), self.context.nulls
-        )
+        nulls = self.context.nulls
+        return Pipeline(self.relations, self.kinds, self.plan.kinds, self.rule, frozenset(), nulls)
 
     def prepare(self) -> None:
         """Create the stages and the indexes that they use."""

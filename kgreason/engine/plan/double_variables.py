@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 import numpy as np
 
 from kgreason.engine.plan.ir import plain
-from kgreason.engine.relations.fact_tables import Facts, Kind
+from kgreason.engine.relations.fact_tables import Codes, Facts, Kind
 from kgreason.language.check.checked_program import (
     Aggregation,
     Assign,
@@ -32,8 +32,7 @@ from kgreason.language.values import Null
 
 Position = tuple[str, int]
 
-MADE = -1
-"""``(function, MADE)`` stands for all the nulls of a function, as if they were at a position."""
+MADE = -1  # ``(function, MADE)`` stands for all nulls of a function, as if they were at a position
 
 Origins = Mapping[Position, Collection[Position]]
 
@@ -41,7 +40,7 @@ Origins = Mapping[Position, Collection[Position]]
 def _null_origins(program: CheckedProgram, facts: Facts) -> Origins:
     """Origins of the nulls at each position: functions, and groups of data columns that share nulls."""
     held: defaultdict[Position, set[Position]] = defaultdict(set)
-    for position, origin in _given(facts).items():
+    for position, origin in _data_origins(facts).items():
         held[position].add(origin)
     size = -1
     while size != sum(map(len, held.values())):
@@ -54,7 +53,7 @@ def _null_origins(program: CheckedProgram, facts: Facts) -> Origins:
     return held
 
 
-def _given(facts: Facts) -> dict[Position, Position]:
+def _data_origins(facts: Facts) -> dict[Position, Position]:
     """For each data column with nulls, a representative position; columns that share a null have the same one."""
     origins: dict[Position, Position] = {}
     first: dict[int, Position] = {}  # first position of each null
@@ -211,5 +210,5 @@ def _total(aggregation: Aggregation, names: Collection[str]) -> bool:
     return name in ("avg", "median") or gives_double(aggregation.argument, names)
 
 
-def _holds_double(data: np.ndarray[tuple[int, ...], np.dtype[np.int64]], facts: Facts) -> bool:
+def _holds_double(data: Codes, facts: Facts) -> bool:
     return any(isinstance(v, float) for v in facts.symbols.values(np.unique(data).tolist()))

@@ -22,7 +22,7 @@ from kgreason.language.check.checked_program import (
 from kgreason.language.check.expressions import variables as occurrences
 from kgreason.language.syntax.syntax_tree import Expression
 
-UNKNOWN = 1 << 60
+UNKNOWN = 1 << 60  # number of facts of a predicate that rules derive
 
 
 def plain(aggregation: Aggregation) -> str:
@@ -31,10 +31,7 @@ def plain(aggregation: Aggregation) -> str:
 
 
 def inputs(aggregation: Aggregation) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Group variables, and variables that distinguish the contributions of a group.
-
-    A minimum or maximum needs no contributors.
-    """
+    """Group variables, and variables that distinguish the contributions of a group: none for a minimum or maximum."""
     if plain(aggregation) in ("min", "max"):
         return aggregation.group, ()
     group = set(aggregation.group)
@@ -42,13 +39,7 @@ def inputs(aggregation: Aggregation) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def variables(expression: Expression) -> tuple[str, ...]:
-    """Names of the variables of an expression, without duplicates, in order.
-
-    Examples
-    --------
-    >>> variables(Binary("+", Variable("X"), Binary("*", Variable("Y"), Variable("X"))))
-    ('X', 'Y')
-    """
+    """Names of the variables of an expression, without duplicates, in order."""
     return tuple(dict.fromkeys(variable.name for variable in occurrences(expression)))
 
 
@@ -64,8 +55,8 @@ class Part(Enum):
 class Join:
     """Join of the bindings with the facts of an atom; `size` is the number of facts if known in advance.
 
-    `columns` are the variables used after the join. If they contain no new variable of the atom, the join is
-    a semi-join: a binding is kept once if there is a matching fact.
+    `columns` are the variables used after the join. If they contain no new variable of the atom, the join is a
+    semi-join: a binding is kept once if there is a matching fact.
     """
 
     atom: CheckedAtom
@@ -96,7 +87,6 @@ class Project:
 
 
 Operator = Join | AntiJoin | Filter | Assign | Aggregation | Invent | Project
-"""Steps and aggregates of rules are operators as they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +129,8 @@ class Steps:
     rule
         The recursive rule that defines the steps.
     body
-        The rule without its recursive atom; `None` if it copies facts, or if the steps are the facts derived
-        by other rules (`doubling`), as for ``p(X, Z) :- p(X, Y), p(Y, Z)``.
+        The rule without its recursive atom; `None` if it copies facts, or if the steps are the facts derived by other
+        rules (`doubling`), as for ``p(X, Z) :- p(X, Y), p(Y, Z)``.
     columns
         Variables of a step: source, target, then those that distinguish contributions of one source.
     threshold

@@ -1,4 +1,4 @@
-"""Planner: compiles a checked program to a plan."""
+"""Planner: compiles a checked program to a plan, by greedy join order, selection pushdown and column pruning."""
 
 from __future__ import annotations
 
@@ -43,8 +43,7 @@ def compile_program(program: CheckedProgram, kinds: Kinds, sizes: Mapping[str, i
     Parameters
     ----------
     kinds
-        Kinds of all positions and variables; rules that read a predicate without facts have none and are
-        omitted.
+        Kinds of all positions and variables; rules that read a predicate without facts have none and are omitted.
     sizes
         Number of facts of the predicates without rules.
     """
@@ -106,8 +105,8 @@ def compile_rule(
 def variants(rule: CheckedRule, recursive: Collection[str], keyed: Collection[str]) -> list[tuple[Part, ...]]:
     """Part that each positive atom reads, for each semi-naive variant of a rule.
 
-    A rule without recursive atoms has one variant, which reads all facts. Facts of `keyed` predicates change
-    in place, so that they are never read as stable.
+    A rule without recursive atoms has one variant, which reads all facts. Facts of `keyed` predicates change in place,
+    so that they are never read as stable.
     """
     here = [i for i, atom in enumerate(rule.positives) if atom.predicate in recursive]
     if not here:
@@ -141,7 +140,7 @@ def lower(rule: CheckedRule, parts: tuple[Part, ...], sizes: Mapping[str, int]) 
 
 
 def _order_atoms(line: Line, _kinds: Mapping[str, Kind]) -> Line:
-    """Pass: greedy join order, from recent facts or else the smallest relation to atoms with most bound terms."""
+    """Greedy join order: from recent facts or else the smallest relation to atoms with most bound terms."""
     atoms = [o for o in line.operators if isinstance(o, Join)]
     rest = [o for o in line.operators if not isinstance(o, Join)]
     bound: set[str] = set()
@@ -176,8 +175,8 @@ TESTS = frozenset({"is_null", "is_not_null"})
 def total(expression: Expression, kinds: Mapping[str, Kind]) -> bool:
     """Whether an expression has a value for every binding, without creating nulls.
 
-    Arithmetic and most functions may fail, and so may an ordering of values of unknown types. Nulls may
-    be created only for bindings of the whole body.
+    Arithmetic and most functions may fail, and so may an ordering of values of unknown types. Nulls may be created only
+    for bindings of the whole body.
 
     Examples
     --------
@@ -186,9 +185,7 @@ def total(expression: Expression, kinds: Mapping[str, Kind]) -> bool:
     (True, False)
     """
     match expression:
-        case Constant():
-            return True
-        case Variable():
+        case Constant() | Variable():
             return True
         case Unary():
             return expression.operator == "!" and _condition(expression.operand, kinds)
@@ -219,12 +216,9 @@ def _dynamic(expression: Expression, kinds: Mapping[str, Kind]) -> bool:
 def place_early(line: Line, kinds: Mapping[str, Kind]) -> Line:
     """Push filters that cannot fail, and anti-joins, to where their variables are first bound.
 
-    Filters that can fail remain behind all atoms, so that they are evaluated only for bindings of the whole
-    body.
+    Filters that can fail remain behind all atoms: they are evaluated only for bindings of the whole body.
     """
-    cut = next(
-        (i for i, o in enumerate(line.operators) if isinstance(o, Aggregation)), len(line.operators) - 1
-    )
+    cut = next(i for i, o in enumerate(line.operators) if isinstance(o, Aggregation | Project))
     body, rest = line.operators[:cut], line.operators[cut:]
     waiting: list[tuple[set[str], Operator]] = []
     fixed: list[Operator] = []
@@ -237,10 +231,9 @@ def place_early(line: Line, kinds: Mapping[str, Kind]) -> Line:
         else:
             fixed.append(operator)
             bound |= binds(operator)
-    placed: list[Operator] = []
-    bound = set()
-    placed += [o for needs, o in waiting if not needs]
+    placed = [o for needs, o in waiting if not needs]
     waiting = [(needs, o) for needs, o in waiting if needs]
+    bound = set()
     for operator in fixed:
         placed.append(operator)
         bound |= binds(operator)

@@ -1,13 +1,13 @@
 """Detection of separable recursive strata, and factoring of joins.
 
-In ``reach(X, Z) :- reach(X, Y), edge(Y, Z)`` the first argument of every fact is copied from the fact it is
-derived from: each value of it is an independent problem, a walk over a graph whose steps ``(Y, Z)`` are the
-same for all values.
+In ``reach(X, Z) :- reach(X, Y), edge(Y, Z)`` the first argument of every fact is copied from the fact it is derived
+from: each value of it is an independent problem, a walk over a graph whose steps ``(Y, Z)`` are the same for all
+values.
 
-A join with few results, because some of its variables are no longer needed, becomes a separate rule:
-``p(V, O) :- load(V, P), p(P, A), q(A, O)`` with recursive p and q becomes
-``j(V, A) :- load(V, P), p(P, A)`` and ``p(V, O) :- j(V, A), q(A, O)``. Each pair (V, A) is then joined with
-q once, for any number of values P, and new facts of q are joined only with facts of p that are loaded.
+A join with few results, because some of its variables are no longer needed, becomes a separate rule: ``p(V, O) :-
+load(V, P), p(P, A), q(A, O)`` with recursive p and q becomes ``j(V, A) :- load(V, P), p(P, A)`` and ``p(V, O) :- j(V,
+A), q(A, O)``. Each pair (V, A) is then joined with q once, for any number of values P, and new facts of q are joined
+only with facts of p that are loaded.
 
 References
 ----------
@@ -51,58 +51,54 @@ def separable(
     ):
         return None
     recursive = [
-        rule for rule in stratum.rules if any(a.predicate in stratum.predicates for a in rule.positives)
+        rule
+        for rule in stratum.rules
+        if any(a.predicate in stratum.predicates for a in rule.positives) and kinds.of_rule(rule) is not None
     ]
-    recursive = [rule for rule in recursive if kinds.of_rule(rule) is not None]
     if len(predicates) == len(recursive) == 1 and _doubling(recursive[0]):
         one = kinds.tables()[predicates[0]]
         doubled = Steps(recursive[0], *predicates, *predicates, None, (), None, doubling=True)
         return Separable(dict.fromkeys(predicates, 0), (doubled,)) if one[0] is one[1] else None
     for fixed in product((0, 1), repeat=len(predicates)):
-        places = dict(zip(predicates, fixed, strict=True))
-        steps = [_steps(rule, places, kinds) for rule in recursive]
+        positions = dict(zip(predicates, fixed, strict=True))
+        steps = [_steps(rule, positions, kinds) for rule in recursive]
         found = [s for s in steps if s is not None]
         summed = [s.head for s in found if s.threshold is not None]
-        if len(found) == len(steps) and len(summed) == len(set(summed)) and _one_kind(places, kinds):
-            return Separable(places, tuple(found))
+        if len(found) == len(steps) and len(summed) == len(set(summed)) and _one_kind(positions, kinds):
+            return Separable(positions, tuple(found))
     return None
 
 
 def _doubling(rule: CheckedRule) -> bool:
     """Whether a rule is ``p(X, Z) :- p(X, Y), p(Y, Z)``: its closure is that of steps by facts of other rules."""
-    plain = not (rule.negatives or rule.before or rule.aggregation or rule.after or rule.inventions)
-    if (
-        not plain
-        or len(rule.positives) != 2
-        or {a.predicate for a in rule.positives} != {rule.head.predicate}
-    ):
+    more = rule.negatives or rule.before or rule.aggregation or rule.after or rule.inventions
+    if more or [a.predicate for a in rule.positives] != 2 * [rule.head.predicate]:
         return False
-    ends = [a.variables for a in (rule.head, *rule.positives)]
-    if any(len(end) != 2 for end in ends):
+    head, *body = (a.variables for a in (rule.head, *rule.positives))
+    if any(len(ends) != 2 for ends in (head, *body)):
         return False
-    head, *body = ends
     return any(
         a[0] == head[0] and b[1] == head[1] and a[1] == b[0] and a[1] not in head
         for a, b in (body, body[::-1])
     )
 
 
-def _one_kind(places: Mapping[str, int], kinds: Kinds) -> bool:
+def _one_kind(positions: Mapping[str, int], kinds: Kinds) -> bool:
     """Whether codes have the same meaning in all predicates."""
     tables = kinds.tables()
-    pairs = {(tables[p][i], tables[p][1 - i]) for p, i in places.items() if p in tables}
+    pairs = {(tables[p][i], tables[p][1 - i]) for p, i in positions.items() if p in tables}
     return len(pairs) == 1
 
 
-def _steps(rule: CheckedRule, places: Mapping[str, int], kinds: Kinds) -> Steps | None:
+def _steps(rule: CheckedRule, positions: Mapping[str, int], kinds: Kinds) -> Steps | None:
     """Steps of a rule, if it keeps the value at the fixed positions."""
-    here = [atom for atom in rule.positives if atom.predicate in places]
-    if len(here) != 1 or rule.inventions:
+    recursive = [atom for atom in rule.positives if atom.predicate in positions]
+    if len(recursive) != 1 or rule.inventions:
         return None
-    (start,) = here
+    (start,) = recursive
     rest = tuple(atom for atom in rule.positives if atom is not start)
-    fixed, source = _split(start, places)
-    kept, target = _split(rule.head, places)
+    fixed, source = _split(start, positions)
+    kept, target = _split(rule.head, positions)
     if fixed is None or source is None or target is None or fixed != kept or fixed in (source, target):
         return None
     threshold = None
@@ -132,19 +128,19 @@ def _steps(rule: CheckedRule, places: Mapping[str, int], kinds: Kinds) -> Steps 
     )
     known = kinds.of_rule(rule)
     tables = kinds.tables()
-    moving = tables[rule.head.predicate][1 - places[rule.head.predicate]]
+    moving = tables[rule.head.predicate][1 - positions[rule.head.predicate]]
     if known is None or known[source] is not moving or known[target] is not moving:
         return None
     if threshold is not None and not _number(rule, known):
         return None
-    told = () if rule.aggregation is None else rule.aggregation.contributors
-    contributors = tuple(v for v in wanted if v in told and v not in (source, target))
+    distinguishing = () if rule.aggregation is None else rule.aggregation.contributors
+    contributors = tuple(v for v in wanted if v in distinguishing and v not in (source, target))
     return Steps(rule, start.predicate, rule.head.predicate, body, (source, target, *contributors), threshold)
 
 
-def _split(atom: CheckedAtom, places: Mapping[str, int]) -> tuple[str | None, str | None]:
+def _split(atom: CheckedAtom, positions: Mapping[str, int]) -> tuple[str | None, str | None]:
     """Variables at the fixed and at the moving position."""
-    at = places[atom.predicate]
+    at = positions[atom.predicate]
     terms = (atom.terms[at], atom.terms[1 - at])
     fixed, moving = (t.name if isinstance(t, Variable) else None for t in terms)
     return fixed, moving

@@ -1,8 +1,7 @@
 """Static type inference: the kind of every argument position and of every variable of a rule.
 
-Kinds of the input, of constants and of rules are propagated forward until a fixpoint. Within a body, a
-variable and all its positions have one kind: DOUBLE where integers and doubles occur, and ANY where a
-labelled null can occur.
+Kinds of the input, of constants and of rules are propagated forward until a fixpoint. Within a body, a variable and all
+its positions have one kind: DOUBLE where integers and doubles occur, and ANY where a labelled null can occur.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ from kgreason.engine.plan.expression_kinds import (
     NO_ORDER,
     NUMBERS,
     SIGNATURE,
+    ExpressionKinds,
     join,
     kind_of,
-    kind_of_expression,
     remedy,
 )
 from kgreason.engine.plan.ir import plain, variables
@@ -38,11 +37,9 @@ from kgreason.language.syntax.syntax_tree import NOWHERE, Constant, Expression, 
 
 Position = tuple[str, int]
 
-DATA = "the data"
-"""Origin of kinds that come with the facts."""
+DATA = "the data"  # origin of kinds that come with the facts
 
-COLLECTING = {"set": Kind.SET, "union": Kind.SET, "list": Kind.LIST}
-"""Aggregates that gather their contributions, and what they give."""
+COLLECTING = {"set": Kind.SET, "union": Kind.SET, "list": Kind.LIST}  # results of collecting aggregates
 
 _CASTS = tuple(remedy(Kind.STRING, kind) for kind in NUMBERS)
 
@@ -94,8 +91,8 @@ def infer(program: CheckedProgram, facts: Facts, doubles: Collection[Position] =
 class Kinds:
     """Inferred kinds; a position or variable that no fact can reach has none.
 
-    `doubles` (variables by rule) and `double_positions` are the variables and positions of kind ANY whose
-    numbers are all doubles.
+    `doubles` (variables by rule) and `double_positions` are the variables and positions of kind ANY whose numbers are
+    all doubles.
     """
 
     arities: Mapping[str, int]
@@ -114,11 +111,10 @@ class Kinds:
         new = join(old, kind)
         if new is None:
             where = f"argument {position[1] + 1} of {position[0]}"
+            assert old is not None
             clash = Diagnostic(
                 "E501",
-                f"{where} is {NAMES[old]} in {self.origins[position]} and {NAMES[kind]} in {origin}"
-                if old is not None
-                else where,
+                f"{where} is {NAMES[old]} in {self.origins[position]} and {NAMES[kind]} in {origin}",
                 span,
                 note="an argument of a predicate has one type; only integers and doubles may meet",
                 hint="give it the same type everywhere, for instance with @mapping",
@@ -287,7 +283,7 @@ class _Flow:
                 hint = self.numbers(node) or hint
             self.clash(code, message, span if node.span == NOWHERE else node.span, note, hint)
 
-        return kind_of_expression(expression, self.variables, complain)
+        return ExpressionKinds(self.variables, complain).of(expression)
 
     def clash(
         self, code: str, message: str, span: Span, note: str | None = None, hint: str | None = None
@@ -299,16 +295,10 @@ class _Flow:
 def deciding(program: CheckedProgram, kinds: Kinds, needed: Collection[str]) -> set[str]:
     """Predicates whose doubles could turn integers of the `needed` predicates into doubles, through any rules.
 
-    Parameters
-    ----------
-    kinds
-        Kinds inferred so far.
-
     Examples
     --------
     >>> from kgreason.language.check.program_checker import load_text
     >>> from kgreason.engine.relations.fact_tables import Facts
-    >>> from kgreason.engine.plan.static_kinds import infer
     >>> program = load_text("r(X) :- a(X, N), w(N). s(X) :- a(X, _), t(X).")
     >>> kinds = infer(program, Facts.from_rows({"a": [("x", 1)]}))
     >>> sorted(deciding(program, kinds, ["a"]))

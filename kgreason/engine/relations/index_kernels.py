@@ -1,7 +1,6 @@
 """Compiled kernels of indexes: keys, rows by key, joins.
 
-Tables of keys have the layout of `kgreason.engine.relations.hash_kernels`, or one slot per value (see
-`_addressed`).
+Tables of keys have the layout of `kgreason.engine.relations.hash_kernels`, or one slot per value (see `_addressed`).
 """
 
 from __future__ import annotations
@@ -100,12 +99,11 @@ def chain(
 ) -> tuple[int, int]:
     """Prepend rows start, ..., stop - 1 to the chains of their keys.
 
-    Stops at a row whose key has no slot or no free entry; returns the number of the row and the number of
-    keys.
+    Stops at a row whose key has no slot or no free entry; returns the number of the row and the number of keys.
 
-    The entry of a key is ``[first, end, head, *key values]``: rows below `base` are stored contiguously in
-    `folded`, at first, ..., end - 1 (see `fold`); the others form a linked list from `head`, newest first:
-    ``following[row - base]`` is the next row minus `base`, or -1.
+    The entry of a key is ``[first, end, head, *key values]``: rows below `base` are stored contiguously in `folded`, at
+    first, ..., end - 1 (see `fold`); the others form a linked list from `head`, newest first: ``following[row - base]``
+    is the next row minus `base`, or -1.
     """
     for i in range(start, stop):
         k = _entered(rows, i, key, slots, entries, used)
@@ -133,10 +131,9 @@ def fold(
 ) -> None:
     """Move the rows below `stop` from their chains into contiguous storage by key.
 
-    `folded` holds the columns `rest` of these rows: first the rows stored so far, in the order of keys in
-    `entries`, then free space for the others. Keys are processed from the last to the first, so that no row
-    is overwritten. `shifted` receives the links of the remaining chains, with the layout of `following`
-    relative to `stop`.
+    `folded` holds the columns `rest` of these rows: first the rows stored so far, in the order of keys in `entries`,
+    then free space for the others. Keys are processed from the last to the first, so that no row is overwritten.
+    `shifted` receives the links of the remaining chains, with the layout of `following` relative to `stop`.
     """
     end = len(folded)
     for k in range(used - 1, -1, -1):
@@ -196,8 +193,8 @@ def join(
     where
         For each column of the right: its column in `folded` or, if negative, -1 - its position in the key.
     at
-        Position in `folded` at which to continue; -1: begin with row i; below -1: -2 - row of `right` at
-        which to continue.
+        Position in `folded` at which to continue; -1: begin with row i; below -1: -2 - row of `right` at which to
+        continue.
 
     Returns
     -------

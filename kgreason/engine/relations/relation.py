@@ -1,4 +1,4 @@
-"""Relations that grow in rounds, with their indexes."""
+"""Relations that grow in rounds, with their indexes; keyed relations with one row per key."""
 
 from __future__ import annotations
 
@@ -20,16 +20,15 @@ from kgreason.engine.relations.symbols import Symbols, rank
 from kgreason.language.check.checked_program import Keyed
 from kgreason.language.values import Null, Value
 
-FOLD = 64
-"""Fewest rows of an index that are worth being brought together."""
+FOLD = 64  # fewest rows of an index that are worth storing contiguously
 
 
 class Index:
     """Index of a relation on some columns.
 
     Older rows are stored contiguously by key, without the key columns; newer rows form a linked chain (see
-    `index_kernels.chain`). Chained rows are folded in when they are as many as the older ones, so that each
-    row is moved a constant number of times on average.
+    `index_kernels.chain`). Chained rows are folded in when they are as many as the older ones, so that each row is
+    moved a constant number of times on average.
     """
 
     def __init__(self, relation: Relation, columns: tuple[int, ...]) -> None:
@@ -104,40 +103,28 @@ class Index:
         self.following, self.base = shifted, stop
 
 
-DENSE = 14
-"""Bytes per row up to which a bit for each possible pair of values is kept instead of a hash table."""
-
-
-CHEAP = 1 << 24
-"""Bytes that are never too many for that; nor twice as many where rows are looked up `OFTEN` times on the average."""
-
-
+DENSE = 14  # bytes per row up to which a matrix with a bit per pair of values replaces the hash table
+CHEAP = (
+    1 << 24
+)  # bytes up to which it always does; twice as many if rows are looked up `OFTEN` times on average
 OFTEN = 4
-
-
-MANY = 1 << 14
-"""Rows from which that is worth it."""
-
-
-PIECE = 1 << 20
-"""Rows that are hashed at once, or turned into columns before their memory is given up."""
-
-
-SPARE = 16
-"""One in so many rows of a large buffer is room for more."""
+MANY = 1 << 14  # fewest rows for a bit matrix
+PIECE = 1 << 20  # rows that are hashed at once, or transposed before their memory is freed
+SPARE = 16  # the spare capacity of a large buffer is one row in so many
 
 
 class Relation:
     """Distinct rows in the order of insertion.
 
-    Rows form three parts: stable ``[0, stable)``, recent ``[stable, seen)`` and to add ``[seen, count)``; `turn`
-    makes recent rows stable and rows to add recent. Joins see only stable and recent rows.
+    Rows form three parts: stable ``[0, stable)``, recent ``[stable, seen)`` and to add ``[seen, count)``; `turn` makes
+    recent rows stable and rows to add recent. Joins see only stable and recent rows.
     """
 
     def __init__(self, arity: int) -> None:
         self._buffer: Rows | None = np.empty((16, arity), dtype=np.int64)
         self._columns: tuple[npt.NDArray[np.int64], ...] = ()
         self.arity = arity
+        self.fluid: int | None = None  # position whose value may change in place
         self.stable = self.seen = self.count = 0
         self.indexes: dict[tuple[int, ...], Index] = {}
         self.key = np.arange(arity, dtype=np.int64)
@@ -146,11 +133,6 @@ class Relation:
         self._matrix: Rows | None = None
         self._matrix_columns = 0
         self._hashed = self._tried = 0
-
-    @property
-    def fluid(self) -> int | None:
-        """Position whose value may change in place."""
-        return None
 
     @property
     def buffer(self) -> Rows:
@@ -356,22 +338,22 @@ class KeyedRelation(Relation):
         self._bits = None
         self._slots = Slots()
         self.keyed = keyed
+        self.fluid = keyed.position
         self.kind = kind
         self.symbols = symbols
         self.limits = limits
         self.key = np.array([i for i in range(arity) if i != keyed.position], dtype=np.int64)
-        self.told: npt.NDArray[np.int64] = np.empty(16, dtype=np.int64)
-        self.stamps: npt.NDArray[np.int64] = np.full(16, -1, dtype=np.int64)
+        self.propagated: npt.NDArray[np.int64] = np.empty(
+            16, dtype=np.int64
+        )  # value of each row when last recent
+        self.stamps: npt.NDArray[np.int64] = np.full(
+            16, -1, dtype=np.int64
+        )  # round of each row's last change
         self.now = 0
-        self._places: dict[bytes, int] = {}  # rows by key, where values are combined in Python
-        self.changed: npt.NDArray[np.int64] = np.empty(16, dtype=np.int64)
+        self._numbers: dict[bytes, int] = {}  # row by key, where values are combined in Python
+        self.changed: npt.NDArray[np.int64] = np.empty(16, dtype=np.int64)  # rows changed in this round
         self.n_changed = 0
         self.recent: Rows = self.buffer[:0]
-
-    @property
-    def fluid(self) -> int | None:
-        """The aggregated position."""
-        return self.keyed.position
 
     def load(self, rows: Rows, distinct: bool) -> None:  # noqa: ARG002
         """Load the first rows, keeping the best of each key."""
@@ -395,8 +377,8 @@ class KeyedRelation(Relation):
             hash_kernels.GREATEST if self.keyed.keep == "greatest" else hash_kernels.LEAST,
             int(self.kind),
             ranks,
-            self.told,
-            self.limits.growth if self.now > self.limits.patience else 0.0,
+            self.propagated,
+            self._growth,
             self.stamps,
             self.now,
             self.changed,
@@ -410,7 +392,7 @@ class KeyedRelation(Relation):
         position, symbols = self.keyed.position, self.symbols
         for row in batch:
             code = int(row[position])
-            at = self._places.setdefault(row[self.key].tobytes(), self.count)
+            at = self._numbers.setdefault(row[self.key].tobytes(), self.count)
             if at == self.count:
                 self.buffer[at] = row
                 self.count += 1
@@ -421,28 +403,30 @@ class KeyedRelation(Relation):
                     continue
                 self.buffer[at, position] = code
                 if self.stamps[at] == self.now:
-                    self.told[at] = code
+                    self.propagated[at] = code
                     continue
-                if not self._grown(symbols.value(int(self.told[at])), symbols.value(code)):
+                last, new = symbols.value(int(self.propagated[at])), symbols.value(code)
+                if (
+                    isinstance(last, float)
+                    and isinstance(new, float)
+                    and abs(new - last) <= self._growth * abs(last)
+                ):
                     continue
-            self.told[at] = code
+            self.propagated[at] = code
             self.stamps[at] = self.now
             self.changed[self.n_changed] = at
             self.n_changed += 1
         self._hashed = self.count
 
-    def _grown(self, old: Value, new: Value) -> bool:
-        """Whether a value has changed by more than the growth bound."""
-        if not isinstance(old, float) or not isinstance(new, float):
-            return True
-        growth = self.limits.growth if self.now > self.limits.patience else 0.0
-        return abs(new - old) > growth * abs(old)
+    @property
+    def _growth(self) -> float:
+        return self.limits.growth if self.now > self.limits.patience else 0.0
 
     def _reserve(self, rows: int) -> None:
         super()._reserve(rows)
-        if len(self.buffer) > len(self.told):
-            length = max(len(self.buffer), 2 * len(self.told))
-            self.told = grown(self.told, length)
+        if len(self.buffer) > len(self.propagated):
+            length = max(len(self.buffer), 2 * len(self.propagated))
+            self.propagated = grown(self.propagated, length)
             self.stamps = grown(self.stamps, length, -1)
             self.changed = grown(self.changed, length)
 

@@ -13,27 +13,19 @@ from kgreason.base import memory
 from kgreason.engine.relations import hash_kernels as kernels
 from kgreason.engine.relations import index_kernels
 
-Rows = npt.NDArray[np.int64]
-"""Coded values, shape (rows, columns), C-contiguous."""
+Rows = npt.NDArray[np.int64]  # coded values, shape (rows, columns), C-contiguous
 
-CHUNK = 1 << 14
-"""Most rows that one operator passes to the next at once: bounds memory and stays in the cache."""
-
-LARGE = 1 << 16
-"""Slots of a hash table from which on its memory counts."""
-
-SPARE = 1 << 12
-"""Rows that may wait while a hash table grows."""
+CHUNK = (
+    1 << 14
+)  # most rows that one operator passes to the next at once: bounds memory and stays in the cache
+LARGE = 1 << 16  # slots from which a hash table grows by a quarter instead of doubling
+SPARE = 1 << 12  # rows that are kept apart while a hash table grows in place
 
 Number = TypeVar("Number", np.int32, np.int64, np.float64)
 
 
 def chunks(rows: Rows) -> Iterator[Rows]:
     """Split rows into pieces of at most `CHUNK`."""
-    if len(rows) <= CHUNK:
-        if len(rows):
-            yield rows
-        return
     for start in range(0, len(rows), CHUNK):
         yield rows[start : start + CHUNK]
 
@@ -51,8 +43,8 @@ def grown(array: npt.NDArray[Number], length: int, fill: int | None = None) -> n
 def lengthen(holder: object, name: str, length: int, otherwise: int = 0) -> None:
     """Extend the array attribute `name` of `holder`, in place if the operating system can do so.
 
-    An extension in place avoids a second array. If there are views of the array, it is copied instead, to a
-    length of at least `otherwise`.
+    An extension in place avoids a second array. An array with views is copied instead, to a length of at least
+    `otherwise`.
     """
     array = vars(holder).pop(name)  # NumPy checks the reference count
     try:
@@ -65,8 +57,7 @@ def lengthen(holder: object, name: str, length: int, otherwise: int = 0) -> None
 
 
 def _most(size: int) -> int:
-    """Maximal number of keys in a hash table of `size` slots: at 8 bytes per slot, a key takes at least 11 bytes."""
-    # The maximum is 23 bytes, or 14 in a large packed table.
+    # At 8 bytes per slot, a key takes 11 to 23 bytes, or 11 to 14 in a large packed table.
     return size * 7 // 10
 
 
@@ -166,20 +157,10 @@ class Keys:
 
 
 def first_rows(columns: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.bool_]:
-    """Mark the first of each set of equal rows.
+    """Mark the first of each set of equal rows; `columns` are int64 arrays of equal length, at least one.
 
-    For ten million distinct rows of three columns, this takes a tenth of the time of `numpy.lexsort` and a
-    fifth of that of `pyarrow.Table.group_by` (``python benchmarks/loading.py --distinct 10000000``).
-
-    Parameters
-    ----------
-    columns
-        At least one int64 array; all of equal length.
-
-    Returns
-    -------
-    ndarray
-        Boolean mask over the rows.
+    For ten million distinct rows of three columns, this takes a tenth of the time of `numpy.lexsort` and a fifth of
+    that of `pyarrow.Table.group_by` (``python benchmarks/loading.py --distinct 10000000``).
 
     Examples
     --------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from datetime import date, datetime, time
 
 import numpy as np
@@ -17,9 +17,9 @@ class Symbols:
 
     Loaded strings (`load`) remain in Arrow arrays until they are needed as Python objects.
 
-    Strings have fast methods (`code`, `encode`, `decode`); values of any type, strings included, go through
-    `intern` and `values`. 1 and 1.0 have different codes, and so have [1] and [1.0]; columns of kind ANY,
-    where 1 and 1.0 are one value, hold the code of the integer (`unified`).
+    Strings have fast methods (`code`, `encode`, `decode`); values of any type, strings included, go through `intern`
+    and `values`. 1 and 1.0 have different codes, and so have [1] and [1.0]; columns of kind ANY, where 1 and 1.0 are
+    one value, hold the code of the integer (`unified`).
 
     Examples
     --------
@@ -42,8 +42,7 @@ class Symbols:
         self._ranks: npt.NDArray[np.int64] = np.empty(0, dtype=np.int64)  # ranks of the values so far
         self._mixed = False  # whether there are values other than strings
         self._whole: dict[int, int] = {}  # code of each double that equals an integer -> code of the integer
-        self.calls: dict[Hashable, Value] = {}
-        """Results of the functions that users wrote, by function and arguments: each is called once."""
+        self.calls: dict[Hashable, Value] = {}  # results of user-defined functions, by function and arguments
 
     def __len__(self) -> int:
         return max(self._loaded, len(self._list))
@@ -111,8 +110,7 @@ class Symbols:
 
     def decode(self, codes: Iterable[int]) -> list[str]:
         """Strings with the given codes."""
-        values = self._values
-        return [values[c] for c in codes]  # type: ignore[misc]
+        return self.values(codes)  # type: ignore[return-value]
 
     def intern(self, value: Value) -> int:
         """Code of any value, added if it is new."""
@@ -133,27 +131,17 @@ class Symbols:
 
     def recoded(self, codes: npt.NDArray[np.int64], other: Symbols) -> npt.NDArray[np.int64]:
         """Codes in this table of values that are coded by another one."""
-        found, which = np.unique(codes, return_inverse=True)
-        here = np.array([self.intern(v) for v in other.values(found.tolist())], dtype=np.int64)
-        return here[which].reshape(codes.shape)
+        return once_each(codes, lambda found: [self.intern(v) for v in other.values(found.tolist())])
 
     def unified(self, codes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """The codes, with each double that equals an integer replaced by the integer."""
-        if not self._whole or not len(codes):
+        if not self._whole or not np.isin(codes, list(self._whole)).any():
             return codes
-        doubles = np.fromiter(self._whole, dtype=np.int64)
-        if not np.isin(codes, doubles).any():
-            return codes
-        found, which = np.unique(codes, return_inverse=True)
-        integers = np.array([self._whole.get(c, c) for c in found.tolist()], dtype=np.int64)
-        return integers[which].reshape(codes.shape)
+        return once_each(codes, lambda found: [self._whole.get(c, c) for c in found.tolist()])
 
     def doubled(self, codes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """The codes, with each integer replaced by the equal double."""
-        found, which = np.unique(codes, return_inverse=True)
-        values = to_doubles(self.values(found.tolist()))
-        made = np.fromiter(map(self.intern, values), dtype=np.int64, count=len(values))
-        return made[which].reshape(codes.shape)
+        return once_each(codes, lambda found: list(map(self.intern, to_doubles(self.values(found.tolist())))))
 
     def nulls(self, first: int, count: int) -> npt.NDArray[np.int64]:
         """Codes of `count` nulls, numbered from `first`."""
@@ -194,6 +182,14 @@ class Symbols:
         return ranks
 
 
+def once_each(
+    codes: npt.NDArray[np.int64], function: Callable[[npt.NDArray[np.int64]], Sequence[int]]
+) -> npt.NDArray[np.int64]:
+    """Replace codes by the results of a function, which gets the distinct codes."""
+    found, which = np.unique(codes, return_inverse=True)
+    return np.array(function(found), dtype=np.int64)[which].reshape(codes.shape)
+
+
 def key(value: Value) -> Hashable:
     """Hashable that is the same for equal values: 1 equals 1.0; 1 differs from ``#T``, and [1] from [1.0].
 
@@ -232,13 +228,7 @@ def whole(value: Value) -> Value:
 
 
 def to_doubles(values: Sequence[Value]) -> list[Value]:
-    """The values, with integers replaced by doubles.
-
-    Raises
-    ------
-    InexactError
-        If an integer is not representable as a double.
-    """
+    """Replace integers by doubles; InexactError for an integer that no double represents."""
     return [as_double(v) if isinstance(v, int) and not isinstance(v, bool) else v for v in values]
 
 

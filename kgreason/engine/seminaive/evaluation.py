@@ -24,7 +24,7 @@ from kgreason.engine.relations.rows import Rows, chunks
 from kgreason.engine.relations.symbols import Symbols
 from kgreason.engine.seminaive.fixpoint import Fixpoint, Watch
 from kgreason.engine.statistics import Recorder, Stats, StratumStats
-from kgreason.language.check.checked_program import CheckedAtom, CheckedProgram, Unification
+from kgreason.language.check.checked_program import CheckedAtom, CheckedProgram
 from kgreason.language.check.restriction import restricted
 from kgreason.language.vocabulary import suggest
 
@@ -59,8 +59,8 @@ def evaluate(
     goals
         Predicates to derive; by default the outputs of the program. Only their dependencies are evaluated.
     watch
-        Callback at the start of each round; it gets the relations of the stratum, by predicate. When the
-        evaluation restarts, it gets new relations.
+        Callback at the start of each round; it gets the relations of the stratum, by predicate. When the evaluation
+        restarts, it gets new relations.
     merges
         Records all unifications of nulls, for explanations.
     recorder
@@ -78,8 +78,8 @@ def evaluate(
     ProgramError
         If the types of data and rules are incompatible.
     EvaluationError
-        On integer or double overflow, division by zero, a negative contribution to a recursive sum, values
-        that grow beyond `limits`, a violated constraint, or a dependency that equates two constants.
+        On integer or double overflow, division by zero, a negative contribution to a recursive sum, values that grow
+        beyond `limits`, a violated constraint, or a dependency that equates two constants.
 
     Examples
     --------
@@ -97,22 +97,18 @@ def evaluate(
     chase.nulls.merges = merges
     chase.profile = recorder is not None and recorder.profile
     try:
-        strata = chase.run(progress)
+        chase.run(progress)
+        chase.relations = {g: chase.relations[g] for g in goals}  # free the other relations
+        for relation in chase.relations.values():
+            relation.transpose()
+        tables = {
+            g: table(g, r, chase.plan.kinds[g], kinds, facts.symbols) for g, r in chase.relations.items()
+        }
     finally:
+        stats = Stats(tuple(chase.done), perf_counter() - start, chase.restarts)
         if recorder is not None:
-            recorder.stats = Stats(tuple(chase.done), perf_counter() - start, chase.restarts)
-    chase.relations = {g: chase.relations[g] for g in goals}  # free the other relations
-    for relation in chase.relations.values():
-        relation.transpose()
-    tables = {g: table(g, r, chase.plan.kinds[g], kinds, facts.symbols) for g, r in chase.relations.items()}
-    stats = Stats(strata, perf_counter() - start, chase.restarts)
-    if recorder is not None:
-        recorder.stats = stats
-    return Result(
-        Facts(tables, facts.symbols),
-        stats,
-        tuple(chase.nulls.warnings.values()),
-    )
+            recorder.stats = stats
+    return Result(Facts(tables, facts.symbols), stats, tuple(chase.nulls.warnings.values()))
 
 
 def prepare(
@@ -150,9 +146,9 @@ def _relevant(program: CheckedProgram, facts: Facts) -> Facts:
                 f"{predicate} has {arity} arguments in the rules, but {table.arity} columns in the data",
                 hint="choose the columns of the source with columns=, or change the rules",
             )
+    known = {*program.arities, *facts.tables}
     for goal in program.outputs:
         if goal not in program.arities and goal not in tables:
-            known = {*program.arities, *facts.tables}
             closest = suggest(goal, sorted(known))
             raise EvaluationError(
                 f"no rule and no fact mentions the predicate {goal}",
@@ -164,8 +160,7 @@ def _relevant(program: CheckedProgram, facts: Facts) -> Facts:
 class Chase:
     """Chase over the strata of a program, restarted after each unification of nulls.
 
-    Only the nulls survive a restart, with their unifications: the next run derives all facts with the unified
-    values.
+    Only the nulls survive a restart, with their unifications: the next run derives all facts with the unified values.
     """
 
     def __init__(
@@ -197,22 +192,22 @@ class Chase:
                     nulls.leave_out(column)
         return nulls
 
-    def run(self, progress: Progress) -> tuple[StratumStats, ...]:
-        """Evaluate all strata until a fixpoint without pending unifications."""
+    def run(self, progress: Progress) -> None:
+        """Evaluate all strata until a fixpoint without pending unifications; `done` has their statistics."""
         try:
-            return self._run(progress)
+            self._run(progress)
         except Endless:  # second attempt, with a bounded chase
             merges, self.nulls = self.nulls.merges, self._nulls()
             if merges is not None:
                 merges.forget()
             self.nulls.merges, self.nulls.whole = merges, False
             self.restarts = 0
-            return self._run(progress)
+            self._run(progress)
 
-    def _run(self, progress: Progress) -> tuple[StratumStats, ...]:
+    def _run(self, progress: Progress) -> None:
         # more: runs that created new nulls; every other run leaves fewer nulls
         known, more = self.nulls.last, 0
-        while (done := self._attempt(progress)) is None:
+        while self._attempt(progress):
             self.restarts += 1
             more += self.nulls.last > known
             known = self.nulls.last
@@ -225,14 +220,9 @@ class Chase:
             self.nulls.restart()
             if self.nulls.merges is not None:
                 self.nulls.merges.again(self.relations, self.nulls.identities)
-        return done
 
-    def _unify(self, unification: Unification) -> bool:
-        double = (unification.predicate, 0) in self.plan.doubles
-        return unify(unification, self.relations, self.plan.kinds, self.nulls, double=double)
-
-    def _attempt(self, progress: Progress) -> tuple[StratumStats, ...] | None:
-        """Run all strata once; `None` as soon as a unification has merged different values."""
+    def _attempt(self, progress: Progress) -> bool:
+        """Run all strata once; returns `True` as soon as a unification has merged different values."""
         plan, symbols = self.plan, self.facts.symbols
         self.relations = _load(self.program, self.facts, plan.kinds, self.limits, self.nulls)
         done = self.done = []
@@ -252,11 +242,16 @@ class Chase:
                 done.append(fixpoint.stats())
             here = [u for u in unifications if u.predicate in stratum.predicates]
             unifications = [u for u in unifications if u not in here]
-            if sum(self._unify(u) for u in here):
-                return None
+            doubles = [(u.predicate, 0) in plan.doubles for u in here]
+            merged = [
+                unify(u, self.relations, plan.kinds, self.nulls, double=double)
+                for u, double in zip(here, doubles, strict=True)
+            ]
+            if any(merged):
+                return True
         # no unification is pending, so that violations are final
         deny(denials, self.relations, plan.kinds, symbols)
-        return tuple(done)
+        return False
 
 
 def _load(

@@ -24,7 +24,7 @@ from kgreason.engine.plan import ir
 from kgreason.engine.relations.fact_tables import Kind
 from kgreason.engine.relations.relation import Relation
 from kgreason.engine.relations.rows import Rows
-from kgreason.engine.seminaive import separable_walks as separable
+from kgreason.engine.seminaive import separable_walks
 from kgreason.engine.seminaive.rule_evaluation import Aggregating, Plain, Rule
 from kgreason.engine.statistics import StratumStats, visible
 from kgreason.language.syntax.syntax_tree import Constant
@@ -36,11 +36,11 @@ Watch = Callable[[Mapping[str, Relation]], None]
 class Fixpoint:
     """Fixpoint of one stratum.
 
-    Loop invariant, at the start of each round: for every rule of the stratum and every match of its body in
-    *stable* facts, the head is in the relation. Each round evaluates all matches with at least one *recent*
-    fact, where the other atoms match stable or recent facts, and collects new heads as facts *to add*; then
-    the recent facts become stable, and the facts to add become recent. When a round adds nothing, all facts
-    are stable, and by the invariant the relations are closed under the rules.
+    Loop invariant, at the start of each round: for every rule of the stratum and every match of its body in *stable*
+    facts, the head is in the relation. Each round evaluates all matches with at least one *recent* fact, where the
+    other atoms match stable or recent facts, and collects new heads as facts *to add*; then the recent facts become
+    stable, and the facts to add become recent. When a round adds nothing, all facts are stable, and by the invariant
+    the relations are closed under the rules.
 
     A fact of a keyed relation whose value improves becomes recent again and loses its older value.
     """
@@ -64,8 +64,9 @@ class Fixpoint:
         self.symbols = nulls.symbols
         self.round = 1
         self.walks = 0
-        self.given = 0  # smaller codes are of values not made by recursive rules
+        self.given = 0  # codes from here on are of values made by recursive rules
         self.by_name = relations
+        self.current: Rule | None = None  # rule under evaluation
         self.relations = [relations[p] for p in sorted(plan.predicates) if p in relations]
         self.rules = [
             (Aggregating if rule.rule.aggregation else Plain)(rule, kinds, relations, nulls, plan)
@@ -75,7 +76,11 @@ class Fixpoint:
     def run(self, progress: Progress) -> None:
         """Evaluate the rules until the fixpoint."""
         progress.step(f"Deriving {', '.join(visible(sorted(self.plan.predicates)))}", unit="facts")
-        self._rounds(progress)
+        try:
+            self._rounds(progress)
+        except MemoryError as error:
+            rule = self.current or max(self.rules, key=lambda rule: rule.facts)
+            raise self._exhausted(rule, error) from None
         for relation in self.relations:
             relation.settle()
 
@@ -93,11 +98,8 @@ class Fixpoint:
                 progress.advance(self._apply(rule))
         self.given = len(self.symbols)
         recursive = [rule for rule in self.rules if rule.plan.recursive]
-        if (
-            self.plan.separable is not None
-            and self.watch is None
-            and self._separately(self.plan.separable, progress)
-        ):
+        separable = self.plan.separable if self.watch is None else None
+        if separable is not None and self._separately(separable, progress):
             return
         while self._turn() and recursive:
             if self.plan.inventive:
@@ -110,9 +112,9 @@ class Fixpoint:
         start = perf_counter()
         rules = {id(rule.plan.rule): rule for rule in self.rules}
         recursive = [rules[id(steps.rule)] for steps in plan.steps]
-        tally = separable.Tally(plan, self.profile)
+        tally = separable_walks.Tally(plan, self.profile)
         try:
-            return separable.run(tally, self.by_name, self._find, progress.advance)
+            return separable_walks.run(tally, self.by_name, self._find, progress.advance)
         except EvaluationError:  # from a step that might never be taken
             return False
         except MemoryError as error:
@@ -121,21 +123,20 @@ class Fixpoint:
             self.walks = tally.walks
             self._count(tally, recursive, perf_counter() - start)
 
-    def _count(self, tally: separable.Tally, rules: Sequence[Rule], seconds: float) -> None:
+    def _count(self, tally: separable_walks.Tally, rules: Sequence[Rule], seconds: float) -> None:
         """Distribute the counts of the walks over the recursive rules."""
         if self.profile:
-            for place, rule in enumerate(rules):
-                for number, (tried, new) in enumerate(tally.counted(place), self.round + 1):
+            for i, rule in enumerate(rules):
+                for number, (tried, new) in enumerate(tally.counted(i), self.round + 1):
                     rule.count(number, tried, new, seconds * tried / max(tally.tried, 1))
             return
-        found = tally.by_predicate or {rules[0].plan.rule.head.predicate: tally.facts}
-        tried, told = tally.tried, set[str]()
+        found = dict(tally.by_predicate) or {rules[0].plan.rule.head.predicate: tally.facts}
+        tried = tally.tried
         for rule in rules:  # the first rule of each predicate represents all its rules
             predicate = rule.plan.rule.head.predicate
-            if predicate in found and predicate not in told:
-                rule.count(self.round, tried, found[predicate], seconds)
+            if predicate in found:
+                rule.count(self.round, tried, found.pop(predicate), seconds)
                 tried, seconds = 0, 0.0
-                told.add(predicate)
 
     def _find(self, steps: ir.Steps) -> tuple[Rows, Kind]:
         """Rows found by the line of `steps`, with their contribution as the last column."""
@@ -150,16 +151,12 @@ class Fixpoint:
         return np.concatenate([nothing, *(batch.copy() for batch in pipeline.run())]), kind
 
     def _apply(self, rule: Rule) -> int:
-        try:
-            return rule.apply(self.round)
-        except MemoryError as error:
-            raise self._exhausted(rule, error) from None
+        self.current = rule
+        return rule.apply(self.round)
 
     def _turn(self) -> bool:
-        try:
-            recent = [r.turn() for r in self.relations]  # a list, not any(): every relation must turn
-        except MemoryError as error:
-            raise self._exhausted(max(self.rules, key=lambda rule: rule.facts), error) from None
+        self.current = None
+        recent = [r.turn() for r in self.relations]  # a list, not any(): every relation must turn
         if self.watch is not None:
             self.watch(dict(zip(sorted(self.plan.predicates), self.relations, strict=True)))
         return any(recent)

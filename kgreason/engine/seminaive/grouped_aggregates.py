@@ -41,12 +41,18 @@ FUNCTIONS = {
 }
 
 
-KEEP = {"min": LEAST, "count": ANY, "prod": FACTOR}
-"""Which of several values of one contributor counts, where that is not the greatest."""
+KEEP = {
+    "min": LEAST,
+    "count": ANY,
+    "prod": FACTOR,
+}  # which value of a contributor counts, if not the greatest
 
 
-EXACT = {"sum": exact_sum, "prod": exact_product, "avg": exact_mean}
-"""Functions of finite doubles, rounded once."""
+EXACT = {
+    "sum": exact_sum,
+    "prod": exact_product,
+    "avg": exact_mean,
+}  # functions of finite doubles, rounded once
 
 
 NOTHING = np.empty(0, dtype=np.int64)
@@ -78,10 +84,9 @@ def grouping(
 class Groups:
     """Contributions by group.
 
-    Each contributor counts with its best value: the least for a minimum, and for a product with a value below
-    1; otherwise the greatest. In recursion, `add` and `track` maintain the totals, and `changes` returns
-    those that changed; otherwise `totals` computes all at the end, so that no total depends on the order of
-    contributions.
+    Each contributor counts with its best value: the least for a minimum, and for a product with a value below 1;
+    otherwise the greatest. In recursion, `add` maintains the totals, and `changes` returns those that changed;
+    otherwise `totals` computes all at the end, so that no total depends on the order of contributions.
 
     Parameters
     ----------
@@ -117,8 +122,8 @@ class Groups:
         """Mask of the coded values less than `floor`."""
         return np.asarray((values.view(np.float64) if self.kind is Kind.DOUBLE else values) < floor)
 
-    def add(self, batch: Rows) -> int:
-        """Add contributions (at most one chunk); returns the number of changes, the argument of `track`."""
+    def add(self, batch: Rows, *, track: bool) -> None:
+        """Add contributions (at most one chunk); with `track`, apply the changes to the totals."""
         self._reserve(len(batch))
         ranks = self.symbols.ranks() if self.kind is Kind.STRING else NO_RANKS
         many, one = self.contributors, self.groups
@@ -142,34 +147,18 @@ class Groups:
             self.news,
             self.fresh,
         )
-        return int(changes)
-
-    def track(self, changes: int) -> None:
-        """Apply the changes of the last `add` to the totals."""
-        if changes:
+        if track and changes:
             self._tally(self.touched[:changes], self.olds, self.news, self.fresh)
 
     def changes(self) -> tuple[Rows, npt.NDArray[np.int64]]:
-        """Groups whose total changed since the last call, and the coded totals.
-
-        Raises
-        ------
-        Unfit
-            If a total exceeds 64 bits, or the range of doubles.
-        """
+        """Groups whose total changed since the last call, and the coded totals; `Unfit` if a total overflows."""
         changed = self.changed[: self.n_changed].copy()
         self.n_changed = 0
         self.now += 1
         return self.groups.rows[changed], self._totals(changed)
 
     def totals(self) -> tuple[Rows, npt.NDArray[np.int64]]:
-        """All groups and their coded totals, if changes were not tracked.
-
-        Raises
-        ------
-        Unfit
-            If a total exceeds 64 bits, or the range of doubles.
-        """
+        """All groups and their coded totals, if changes were not tracked; `Unfit` if a total overflows."""
         count = self.contributors.count
         if self.name == "median":
             return self.groups.rows[: self.groups.count], self._medians()
@@ -314,10 +303,9 @@ def contribute(
 ) -> tuple[int, int, int]:
     """Keep the best value of each contributor; rows of `batch` are group columns, contributor columns, value.
 
-    The best of several factors is the least if one of them is below 1, so that it decreases the product;
-    otherwise the greatest. `touched` lists the contributors that are new (`fresh`) or whose value improved
-    from `olds` to `news`, in order, one entry per change. Returns the numbers of contributors, groups and
-    changes.
+    The best of several factors is the least if one of them is below 1, so that it decreases the product; otherwise the
+    greatest. `touched` lists the contributors that are new (`fresh`) or whose value improved from `olds` to `news`, in
+    order, one entry per change. Returns the numbers of contributors, groups and changes.
     """
     width = len(contributor_key)
     one = ONE if kind == DOUBLE else 1
@@ -414,9 +402,9 @@ def tally(
 ) -> int:
     """Apply changed contributions to the totals of their groups; the arrays are those of `contribute`.
 
-    The total of a group is the double-double number `high + low` and, for integers, `whole` modulo 2^64: a
-    distance between the two reveals an overflow. `changed[:n_changed]` lists the groups whose total has
-    changed since round `now` began; returns the new n_changed.
+    The total of a group is the double-double number `high + low` and, for integers, `whole` modulo 2^64: a distance
+    between the two reveals an overflow. `changed[:n_changed]` lists the groups whose total has changed since round
+    `now` began; returns the new n_changed.
     """
     old_doubles = olds.view(np.float64)
     new_doubles = news.view(np.float64)

@@ -13,11 +13,11 @@ from kgreason.base import memory
 from kgreason.base.errors import EvaluationError, InexactError
 from kgreason.engine.chase.nulls import Nulls
 from kgreason.engine.expressions.builtin_functions import Refusal
-from kgreason.engine.expressions.compiled_expressions import CODED, CONTRIBUTIONS, Scope
+from kgreason.engine.expressions.compiled_expressions import CONTRIBUTIONS, Scope
 from kgreason.engine.plan import ir
 from kgreason.engine.plan.double_variables import gives_double
 from kgreason.engine.plan.ir import inputs, plain
-from kgreason.engine.relations.fact_tables import Kind, decode
+from kgreason.engine.relations.fact_tables import CODED, Kind, decode
 from kgreason.engine.relations.relation import Relation
 from kgreason.engine.relations.rows import Rows, chunks
 from kgreason.engine.seminaive.grouped_aggregates import Groups, grouping
@@ -28,8 +28,7 @@ from kgreason.language.check.checked_program import Aggregation, Assign, Checked
 from kgreason.language.syntax.syntax_tree import Constant, Variable
 from kgreason.language.values import Value, brief, elements, source
 
-FLOORS = {"msum": 0, "mprod": 1}
-"""Least contribution with which a total never falls, as recursion needs it."""
+FLOORS = {"msum": 0, "mprod": 1}  # least contribution with which a total never falls
 
 
 class Rule(ABC):
@@ -52,9 +51,7 @@ class Rule(ABC):
         self.rounds: list[RoundStats] = []
         self.relations = relations
         self.stratum = stratum
-        self._pipeline = Pipeline(
-            relations, kinds, plan.kinds, nulls.symbols, plan.rule, stratum.predicates, nulls
-        )
+        self._pipeline = Pipeline(relations, kinds, plan.kinds, plan.rule, stratum.predicates, nulls)
 
     def pipeline(self) -> Pipeline:
         """New pipeline of the rule, without stages."""
@@ -63,12 +60,11 @@ class Rule(ABC):
     @cached_property
     def lines(self) -> list[tuple[Relation | None, Pipeline]]:
         """Pipelines, each with the relation whose recent rows it reads (if any); creates the indexes they use."""
-        made: list[tuple[Relation | None, Pipeline]] = []
-        for line in self.plan.lines:
-            pipeline = self.pipeline()
+        pipelines = [self.pipeline() for _ in self.plan.lines]
+        for line, pipeline in zip(self.plan.lines, pipelines, strict=True):
             self.build(line, pipeline)
-            made.append((self.relations[line.recent] if line.recent else None, pipeline))
-        return made
+        recent = [self.relations[line.recent] if line.recent else None for line in self.plan.lines]
+        return list(zip(recent, pipelines, strict=True))
 
     @abstractmethod
     def build(self, line: ir.Line, pipeline: Pipeline) -> None:
@@ -141,16 +137,10 @@ class Rule(ABC):
     def example(self, row: int = -1) -> str:
         """Example of a fact or group that changed in the last round, for error messages."""
         recent = self.head.rows(ir.Part.RECENT)[row:][:1]
-        values = [
-            decode(kind, recent[:, i].copy(), self.symbols)[0]
-            for i, kind in enumerate(self.kinds)
-            if len(recent)
-        ]
-        return (
-            f", for instance {self.plan.rule.head.predicate}({', '.join(map(brief, values))})"
-            if values
-            else ""
-        )
+        if not len(recent) or not self.kinds:
+            return ""
+        values = [decode(kind, recent[:, i].copy(), self.symbols)[0] for i, kind in enumerate(self.kinds)]
+        return f", for instance {self.plan.rule.head.predicate}({', '.join(map(brief, values))})"
 
     def longer(self, given: int, most: int) -> int | None:
         """Index of a recent fact that holds a value with code at least `given` and more than `most` elements."""
@@ -254,9 +244,7 @@ class Aggregating(Rule):
                 shown = pipeline.scope.binding(batch[0], pipeline.scope.shown)
                 plain = isinstance(self.aggregation.argument, Variable)
                 self.first = shown if plain else value + (f" ({shown})" if shown else "")
-            changes = self.groups.add(batch)
-            if self.plan.recursive:
-                self.groups.track(changes)
+            self.groups.add(batch, track=self.plan.recursive)
         return self.groups.changes() if self.plan.recursive else self.groups.totals()
 
     def _check(self, pipeline: Pipeline, batch: Rows, floor: int) -> None:

@@ -1,19 +1,19 @@
-"""Pipeline of a rule: the stages of its operators in sequence."""
+"""Pipeline of a rule: physical operators as stages that transform batches of rows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.engine.expressions.compiled_expressions import CODED, Inventor, Scope, coded, has_skolem
+from kgreason.engine.chase.nulls import Nulls
+from kgreason.engine.expressions.compiled_expressions import Scope, has_skolem
 from kgreason.engine.plan import ir
 from kgreason.engine.relations import index_kernels
-from kgreason.engine.relations.fact_tables import Kind, sought
+from kgreason.engine.relations.fact_tables import CODED, Kind, coded, sought
 from kgreason.engine.relations.relation import Index, Relation
 from kgreason.engine.relations.rows import CHUNK, Rows
 from kgreason.engine.relations.symbols import Symbols
@@ -33,44 +33,41 @@ Layout = tuple[str, ...]
 Condition = Callable[[Rows], npt.NDArray[np.bool_]]
 
 
+@dataclass
 class Pipeline:
     """Stages of a sequence of operators, appended one by one.
 
-    Parameters
+    A stage maps a stream of batches to a stream of batches. Rows are coded; `layout` names the variable of each column.
+    A batch holds at most `CHUNK` rows and is valid only until the next one is requested, because stages reuse their
+    buffers.
+
+    Attributes
     ----------
-    relations
-        Relations by predicate.
-    kinds
-        Kinds of the columns, by predicate.
+    relations, kinds
+        Relations and kinds of the columns, by predicate.
     variables
         Kinds of the variables of the rule.
     live
         Predicates of the current stratum.
-    nulls
-        Source of the nulls of existential variables and Skolem terms.
+    scans
+        Whether the source is a scan of an atom.
     """
 
-    def __init__(
-        self,
-        relations: Mapping[str, Relation],
-        kinds: Mapping[str, Sequence[Kind]],
-        variables: Mapping[str, Kind],
-        symbols: Symbols,
-        rule: CheckedRule,
-        live: frozenset[str],
-        nulls: Inventor | None = None,
-    ) -> None:
-        self.relations = relations
-        self.kinds = kinds
-        self.variables = variables
-        self.symbols = symbols
-        self.rule = rule
-        self.live = live
-        self.nulls = nulls
-        self.layout: Layout = ()
-        self.stages: list[Stage] = []
-        self.scans = False  # whether the source is a scan of an atom
-        self.source: Callable[[], Batches] = lambda: iter([np.empty((1, 0), dtype=np.int64)])
+    relations: Mapping[str, Relation]
+    kinds: Mapping[str, Sequence[Kind]]
+    variables: Mapping[str, Kind]
+    rule: CheckedRule
+    live: frozenset[str]
+    nulls: Nulls
+    layout: Layout = ()
+    stages: list[Stage] = field(default_factory=list)
+    scans: bool = False
+    source: Callable[[], Batches] = lambda: iter([np.empty((1, 0), dtype=np.int64)])
+
+    @property
+    def symbols(self) -> Symbols:
+        """Symbol table of all values."""
+        return self.nulls.symbols
 
     def run(self) -> Batches:
         """Batches from the last stage."""
@@ -90,7 +87,8 @@ class Pipeline:
             case ir.AntiJoin(atom):
                 self._anti_join(atom)
             case Filter(expression):
-                self.stages.append(filtering(self.scope.condition(expression)))
+                condition = self.scope.condition(expression)
+                self.stages.append(each(lambda rows: rows[np.broadcast_to(condition(rows), len(rows))]))
             case Assign(variable, expression):
                 self._assign(variable, expression)
             case ir.Invent():
@@ -116,28 +114,46 @@ class Pipeline:
             self._gather([*(self.layout.index(name) for name in names), self._coding(function, kind, kind)])
             self.layout = (*names, f"#{argument}")
         if kind is Kind.ANY and self.rule.aggregation is not None:
-            self.stages.append(admitting(self.rule.aggregation, self.scope))
+            self._check_contributions(self.rule.aggregation)
         return kind
+
+    def _check_contributions(self, aggregation: Aggregation) -> None:
+        """Raise an error for values (last column, kind ANY) that the aggregate does not accept."""
+        scope = self.scope
+
+        def check(rows: Rows) -> Rows:
+            found = misfit(aggregation, rows[:, -1], scope.symbols)
+            if found is not None:
+                at, refusal = found
+                hint = refusal.hint and refusal.hint.replace("...", str(aggregation.argument))
+                raise scope.error(refusal.what, rows[at], scope.shown, hint)
+            return rows
+
+        self.stages.append(each(check))
 
     def successor(self, layout: Layout) -> Pipeline:
         """Copy without stages, for the operators after an aggregate."""
-        other = copy(self)
-        other.layout, other.stages = layout, []
-        return other
+        return replace(self, layout=layout, stages=[])
 
     def _assign(self, variable: str, expression: Expression) -> None:
         kind, function = self.scope.compile(expression)
         target = self.variables[variable]
-        sources = [*range(len(self.layout)), self._coding(function, kind, target)]
-        self.stages.append(gathering(sources, target in CODED and has_skolem(expression)))
+        self._gather([*range(len(self.layout)), self._coding(function, kind, target)])
+        if target in CODED and has_skolem(expression):  # a negative code marks a null that the chase omits
+            self.stages.append(each(lambda rows: rows[rows[:, -1] >= 0]))
         self.layout = (*self.layout, variable)
 
     def _invent(self, operator: ir.Invent) -> None:
-        assert self.nulls is not None
         frontier = tuple(dict.fromkeys(v for i in operator.inventions for v in i.frontier))
         columns = [self.layout.index(v) for v in frontier]
         kinds = [self.variables[v] for v in frontier]
-        self.stages.append(inventing(self.nulls, self.rule, operator, columns, kinds))
+
+        def invent(rows: Rows) -> Rows:
+            arguments = np.ascontiguousarray(rows[:, columns])
+            kept, codes = self.nulls.activate(self.rule, operator.inventions, arguments, kinds)
+            return np.ascontiguousarray(np.column_stack((rows, codes))[kept])
+
+        self.stages.append(each(invent))
         self.layout = (*self.layout, *(i.variable for i in operator.inventions))
 
     def _coding(
@@ -146,7 +162,15 @@ class Pipeline:
         return lambda rows: coded(function(rows), kind, target, self.symbols)
 
     def _gather(self, sources: Sequence[int | Callable[[Rows], npt.NDArray[np.int64]]]) -> None:
-        self.stages.append(gathering(sources))
+        """Append a projection: each column is a column of the rows or the result of a function."""
+
+        def gather(rows: Rows) -> Rows:
+            out = np.empty((len(rows), len(sources)), dtype=np.int64)
+            for j, source in enumerate(sources):
+                out[:, j] = rows[:, source] if isinstance(source, int) else source(rows)
+            return out
+
+        self.stages.append(each(gather))
 
     def _codes(self, atom: CheckedAtom) -> list[int | None]:
         kinds = self.kinds[atom.predicate]
@@ -227,10 +251,10 @@ def read(atom: CheckedAtom, relation: Relation, part: ir.Part, codes: Sequence[i
     fixed = [(i, c) for i, c in enumerate(codes) if c is not None]
     same = _repeats(atom)
     for rows in relation.batches(part):
-        keep = np.ones(len(rows), dtype=np.bool_) if fixed or same else None
-        if keep is None:
+        if not fixed and not same:
             yield rows
             continue
+        keep = np.ones(len(rows), dtype=np.bool_)
         for i, c in fixed:
             keep &= rows[:, i] == c
         for i, j in same:
@@ -405,62 +429,13 @@ class Matching(Looking):
                 yield kept
 
 
-def filtering(condition: Condition) -> Stage:
-    """Filter stage for a condition."""
+def each(function: Callable[[Rows], Rows]) -> Stage:
+    """Stage that applies a function to each batch and drops empty results."""
 
     def stage(batches: Batches) -> Batches:
         for batch in batches:
-            kept = batch[np.broadcast_to(condition(batch), len(batch))]
-            if len(kept):
-                yield kept
-
-    return stage
-
-
-def gathering(sources: Sequence[int | Callable[[Rows], npt.NDArray[np.int64]]], cut: bool = False) -> Stage:
-    """Projection stage: each column is a column of the rows or the result of a function.
-
-    With `cut` it drops rows whose last value has no code, which marks a null that the chase omits.
-    """
-
-    def stage(batches: Batches) -> Batches:
-        for batch in batches:
-            out = np.empty((len(batch), len(sources)), dtype=np.int64)
-            for j, source in enumerate(sources):
-                out[:, j] = batch[:, source] if isinstance(source, int) else source(batch)
-            if cut:
-                out = out[out[:, -1] >= 0]
-            if len(out):
-                yield out
-
-    return stage
-
-
-def inventing(
-    nulls: Inventor, rule: CheckedRule, operator: ir.Invent, columns: Sequence[int], kinds: Sequence[Kind]
-) -> Stage:
-    """Stage that adds the nulls of existential variables; `columns` are those of their frontier."""
-
-    def stage(batches: Batches) -> Batches:
-        for batch in batches:
-            frontier = np.ascontiguousarray(batch[:, columns])
-            kept, codes = nulls.activate(rule, operator.inventions, frontier, kinds)
-            if kept.any():
-                yield np.ascontiguousarray(np.column_stack((batch, codes))[kept])
-
-    return stage
-
-
-def admitting(aggregation: Aggregation, scope: Scope) -> Stage:
-    """Stage that raises an error for values (last column, kind ANY) that the aggregate does not accept."""
-
-    def stage(batches: Batches) -> Batches:
-        for batch in batches:
-            found = misfit(aggregation, batch[:, -1], scope.symbols)
-            if found is not None:
-                at, refusal = found
-                hint = refusal.hint and refusal.hint.replace("...", str(aggregation.argument))
-                raise scope.error(refusal.what, batch[at], scope.shown, hint)
-            yield batch
+            found = function(batch)
+            if len(found):
+                yield found
 
     return stage

@@ -97,14 +97,8 @@ class Gathered:
         numbers: list[Any] = decode(self.kind, values, self.symbols)
         return np.array([number < floor for number in numbers], dtype=np.bool_)
 
-    def add(self, batch: Rows) -> int:
-        """Add contributions; returns 0, because there is nothing to track.
-
-        Raises
-        ------
-        Unfit
-            If two values of one contributor are not comparable.
-        """
+    def add(self, batch: Rows, *, track: bool) -> None:  # noqa: ARG002
+        """Add contributions; `Unfit` if two values of one contributor are not comparable."""
         values = decode(self.kind, np.ascontiguousarray(batch[:, -1]), self.symbols)
         values = to_doubles(values) if self.double else values
         width = self.width
@@ -114,19 +108,9 @@ class Gathered:
                 self.held.append({})
                 self.changed[number] = None
             self._keep(number, tuple(row[:-1]), value)
-        return 0
-
-    def track(self, changes: int) -> None:
-        """Do nothing: `changes` recomputes totals."""
 
     def changes(self) -> tuple[Rows, Codes]:
-        """Groups whose total may have changed since the last call, and the coded totals.
-
-        Raises
-        ------
-        Unfit
-            If a group has no total.
-        """
+        """Groups whose total may have changed since the last call, and the coded totals; `Unfit` for an error."""
         changed, self.changed = list(self.changed), {}
         groups = list(self.numbers) if changed else []
         rows = np.array([groups[n] for n in changed], dtype=np.int64).reshape(len(changed), self.width)

@@ -1,8 +1,8 @@
 """Compiled breadth-first walks over steps, one for each fixed value of a separable recursion.
 
-States are numbered 0, 1, ...; steps are in compressed sparse rows: those from state s are
-``ptr[s]:ptr[s+1]``. The walk for value i begins at the states ``seeds[seed_ptr[i]:seed_ptr[i+1]]``. Reached
-states are appended to `out`, which also serves as the queue.
+States are numbered 0, 1, ...; steps are in compressed sparse rows: those from state s are ``ptr[s]:ptr[s+1]``. The walk
+for value i begins at the states ``seeds[seed_ptr[i]:seed_ptr[i+1]]``. Reached states are appended to `out`, which also
+serves as the queue.
 """
 
 from __future__ import annotations
@@ -167,8 +167,8 @@ def accumulate(
 ) -> tuple[int, int, int]:
     """Walk like `reach`; a state is also reached when the total weight of steps from reached states passes a bound.
 
-    With a tally, count the work of each rule in each round. A round is one step of all walks from the states
-    reached in the previous round, as in semi-naive evaluation.
+    With a tally, count the work of each rule in each round. A round is one step of all walks from the states reached in
+    the previous round, as in semi-naive evaluation.
 
     Parameters
     ----------
@@ -179,14 +179,14 @@ def accumulate(
     sum_rules
         Number of the rule with each bound, for the tally.
     bounds
-        Greatest totals that do not pass the thresholds; all targets in ``[p * n, (p + 1) * n)`` have bound p
-        of ``len(bounds)``, where n is the number of states divided by that of bounds.
+        Greatest totals that do not pass the thresholds; all targets in ``[p * n, (p + 1) * n)`` have bound p of
+        ``len(bounds)``, where n is the number of states divided by that of bounds.
     cells
-        Four per state: stamp of the walk that reached it; stamp of its total; high and low part of the total.
-        Owned by the thread, initially 0.
+        Four per state: stamp of the walk that reached it; stamp of its total; high and low part of the total. Owned by
+        the thread, initially 0.
     tally
-        One row per round, the last one for all later rounds too; two columns per rule, to which the numbers
-        of tried steps and of new states are added. Without rows nothing is counted.
+        One row per round, the last one for all later rounds too; two columns per rule, to which the numbers of tried
+        steps and of new states are added. Without rows nothing is counted.
     """
     i = first
     tried = 0
