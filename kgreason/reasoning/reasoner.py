@@ -334,7 +334,7 @@ class Reasoner:
                 assert before is not None
                 shown[goal] = compared(before, self._outputs.table(goal), self._symbols)
             else:
-                change, kinds = changes[goal], state.table_kinds(goal)
+                change, kinds = changes[goal], state.plan.kinds[goal]
                 shown[goal] = Table.of(kinds, change.added), Table.of(kinds, change.removed)
         return shown
 

@@ -609,7 +609,7 @@ def test_places(known, asked):
     key = np.arange(2)
     hash_kernels.insert(array(known, 2), held, slots.array, key, 0)
     found = np.empty(len(asked), dtype=np.int64)
-    hash_kernels.places(array(asked, 2), key, held, key, slots.array, found)
+    hash_kernels.find_rows(array(asked, 2), key, held, key, slots.array, found)
     assert found.tolist() == [known.index(row) if row in known else -1 for row in asked]
 
 

@@ -13,8 +13,7 @@ from kgreason.engine.relations.rows import Keys, Rows, grown
 from kgreason.engine.relations.symbols import Symbols
 from kgreason.language.values import Null, Value, ordered
 
-Pattern = tuple[object, tuple[Null, ...]]
-"""What isomorphic frontiers share, and the nulls of this one in order of position."""
+Pattern = tuple[object, tuple[Null, ...]]  # shape, equal for isomorphic frontiers; nulls in order of position
 
 
 def pattern(values: Sequence[Value]) -> Pattern:
@@ -66,8 +65,7 @@ def _shape(value: Value, names: dict[Null, int]) -> object:
 
 OPEN, MADE, SKIPPED = 0, 1, 2
 NONE = np.empty(0, dtype=np.int64)
-NESTING = (Kind.ANY, Kind.LIST, Kind.SET)
-"""Kinds of columns in which nulls can stand, alone or inside a collection."""
+NESTING = (Kind.ANY, Kind.LIST, Kind.SET)  # kinds of columns that can hold nulls
 
 
 @dataclass
@@ -80,12 +78,12 @@ class Activations:
         Number of the rule, or name of the Skolem function; nesting is counted by this name.
     kinds
         Kinds of the frontier's columns.
-    state
-        State of each activation: `OPEN` until decided, then `MADE` or `SKIPPED`.
-    nesting
-        Nesting of the nulls of each activation (see `kgreason.engine.chase.nulls.Nulls`).
+    state, nesting
+        State of each activation: `OPEN` until decided, then `MADE` or `SKIPPED`; nesting of its nulls (see `Nestings`).
     nulls
         Null of each activation, by function; -1 where there is none yet.
+    shapes, patterns, above
+        Shapes of the cyclic frontiers; pattern and isomorphic ancestors of each activation, computed when needed.
     """
 
     name: int | str
@@ -94,7 +92,7 @@ class Activations:
     state: Codes = field(default_factory=lambda: np.zeros(16, dtype=np.int64))
     nesting: Codes = field(default_factory=lambda: np.zeros(16, dtype=np.int64))
     nulls: dict[str, Codes] = field(default_factory=dict)
-    seen: set[object] = field(default_factory=set)
+    shapes: set[object] = field(default_factory=set)
     patterns: dict[int, Pattern] = field(default_factory=dict)
     above: dict[int, frozenset[int]] = field(default_factory=dict)
 
@@ -131,11 +129,10 @@ class Activations:
         return self.frontiers.rows[: self.frontiers.count]
 
 
-Name = int | str
-"""Number of a rule, or a Skolem function."""
-
-Nesting = tuple[tuple[Name, int], ...]
-"""How deep each name is nested in a value, sorted; empty for constants and for nulls of the data."""
+Name = int | str  # number of a rule, or a Skolem function
+Nesting = tuple[
+    tuple[Name, int], ...
+]  # how deep each name is nested in a value, sorted; empty for values of the data
 
 
 class Nestings:
@@ -143,11 +140,14 @@ class Nestings:
 
     Examples
     --------
-    >>> nestings = Nestings(Symbols())
-    >>> levels, numbers = nestings.around("#f", np.empty((1, 0), dtype=np.int64))
-    >>> nestings.record(np.array([0]), numbers)  # code 0 is #f()
-    >>> nestings.around("#f", np.array([[0]]))[0].tolist()  # within #f(#f()) it is nested once already
-    [1]
+    >>> nestings, none = Nestings(Symbols()), np.empty((1, 0), dtype=np.int64)
+    >>> once = nestings.around("#f", none)[1]
+    >>> nestings.record(np.array([0]), once)  # code 0 is #f()
+    >>> levels, twice = nestings.around("#f", np.array([[0]]))
+    >>> levels.tolist(), nestings.flat(np.concatenate((once, twice))).tolist()
+    ([1], [True, False])
+    >>> nestings.level("#f", np.array([[0, 0]])).tolist(), nestings.level("#g", np.array([[0, 0]])).tolist()
+    ([1], [0])
     """
 
     def __init__(self, symbols: Symbols) -> None:
@@ -163,15 +163,7 @@ class Nestings:
         self._of[codes] = numbers
 
     def level(self, name: Name, arguments: Rows) -> Codes:
-        """Nesting depth of a name in each row of arguments.
-
-        Examples
-        --------
-        >>> nestings = Nestings(Symbols())
-        >>> nestings.record(np.array([0]), nestings.around("#f", np.empty((1, 0), dtype=np.int64))[1])
-        >>> nestings.level("#f", np.array([[0, 0]])).tolist(), nestings.level("#g", np.array([[0, 0]])).tolist()
-        ([1], [0])
-        """
+        """Nesting depth of a name in each row of arguments."""
         inside = self._look_up(arguments)
         depths = np.array([dict(nesting).get(name, 0) for nesting in self._all], dtype=np.int64)
         levels: Codes = depths[inside].max(axis=1, initial=0)
@@ -193,17 +185,7 @@ class Nestings:
         return both[:, 0], both[:, 1]
 
     def flat(self, numbers: Codes) -> npt.NDArray[np.bool_]:
-        """Whether no name is nested in itself, for nestings given by number.
-
-        Examples
-        --------
-        >>> nestings = Nestings(Symbols())
-        >>> once = nestings.around("#f", np.empty((1, 0), dtype=np.int64))[1]
-        >>> nestings.record(np.array([0]), once)
-        >>> twice = nestings.around("#f", np.array([[0]]))[1]
-        >>> nestings.flat(np.concatenate((once, twice))).tolist()
-        [True, False]
-        """
+        """Whether no name is nested in itself, for nestings given by number."""
         flat = np.array([all(depth == 1 for _, depth in nesting) for nesting in self._all])
         among: npt.NDArray[np.bool_] = flat[numbers]
         return among

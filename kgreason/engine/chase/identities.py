@@ -34,18 +34,13 @@ class Identities:
 
     def __init__(self, symbols: Symbols, links: Mapping[int, int] | None = None) -> None:
         self.symbols = symbols
-        self._links = dict(links or {})
+        self.links = dict(links or {})  # replacement of each unified value, possibly in several steps
         self._roots: Codes = np.empty(0, dtype=np.int64)
-
-    @property
-    def links(self) -> Mapping[int, int]:
-        """Replacement of each unified value, possibly in several steps."""
-        return self._links
 
     @property
     def unified(self) -> bool:
         """Whether any value has been replaced."""
-        return bool(self._links)
+        return bool(self.links)
 
     def find(self, codes: Codes) -> Codes:
         """Current values of a column of kind ANY, LIST or SET, also inside of collections.
@@ -56,7 +51,7 @@ class Identities:
             If a resulting collection is not a set, for instance one of booleans and numbers.
         """
         found = self.shallow(codes)
-        if not self._links or not len(found):
+        if not self.links or not len(found):
             return found
         distinct, which = np.unique(found, return_inverse=True)
         values = self.symbols.values(distinct.tolist())
@@ -76,9 +71,9 @@ class Identities:
             return True
         one, other = self.symbols.value(a), self.symbols.value(b)
         if isinstance(other, Null) and (not isinstance(one, Null) or one.number < other.number):
-            self._links[b] = a
+            self.links[b] = a
         elif isinstance(one, Null):
-            self._links[a] = b
+            self.links[a] = b
         else:
             return False
         self._roots = np.empty(0, dtype=np.int64)
@@ -90,18 +85,18 @@ class Identities:
 
     def root(self, code: int) -> int:
         """Current value of one value."""
-        while code in self._links:
-            code = self._links[code]
+        while code in self.links:
+            code = self.links[code]
         return code
 
     def shallow(self, codes: Codes) -> Codes:
         """Current values of a column, without those inside of lists and sets."""
-        if not self._links:
+        if not self.links:
             return codes
         if len(self._roots) < len(self.symbols):
             self._roots = np.arange(len(self.symbols), dtype=np.int64)
-            nulls = np.fromiter(self._links, dtype=np.int64)
-            roots = np.fromiter(map(self.root, self._links), dtype=np.int64, count=len(nulls))
+            nulls = np.fromiter(self.links, dtype=np.int64)
+            roots = np.fromiter(map(self.root, self.links), dtype=np.int64, count=len(nulls))
             self._roots[nulls] = self.symbols.unified(roots)
         return self._roots[codes]
 
@@ -119,7 +114,7 @@ class Identities:
         if isinstance(value, tuple):
             return tuple(map(self.became, value))
         if isinstance(value, frozenset):
-            return make_set(list(map(self.became, value)))
+            return make_set([self.became(element) for element in value])
         known = isinstance(value, Null) and self.symbols.known(value)
         return self.symbols.value(self.root(self.symbols.intern(value))) if known else value
 
@@ -179,10 +174,8 @@ class Merges:
 
     def forget(self) -> None:
         """Clear the log: the evaluation begins anew, with new nulls."""
-        self.links.clear()
-        self.made.clear()
-        self.relations.clear()
-        self.roots.clear()
+        for log in (self.links, self.made, self.relations, self.roots):
+            log.clear()
 
     def make(
         self,
@@ -195,14 +188,13 @@ class Merges:
         """Record the nulls of some activations that are `new`."""
         frontiers = activations.rows[numbers]
         for i, j in np.argwhere(new).tolist():
-            made = Made(activations.name, functions[j], activations.kinds, frontiers[i])
-            self.made[int(codes[i, j])] = made
+            origin = Made(activations.name, functions[j], activations.kinds, frontiers[i])
+            self.made[int(codes[i, j])] = origin
 
     def link(self, left: int, right: int, predicate: str | None = None, row: Codes | None = None) -> None:
         """Record the unification of two values."""
-        self.links.append(
-            Link(left, right, len(self.relations), predicate, None if row is None else row.copy())
-        )
+        row = None if row is None else row.copy()
+        self.links.append(Link(left, right, len(self.relations), predicate, row))
 
     def again(self, relations: Mapping[str, Relation], identities: Identities) -> None:
         """End a run; `identities` are those with which the next run begins."""

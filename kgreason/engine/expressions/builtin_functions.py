@@ -23,8 +23,6 @@ from kgreason.language.functions import Signature, told
 from kgreason.language.values import DEPTH, Null, Value, date_text, read_date, source
 
 SMALLEST, LARGEST = -(2**63), 2**63 - 1
-
-
 MIXED = "a list holds them side by side; as_string(...) makes them strings"
 
 
@@ -200,11 +198,7 @@ def _depth(value: Value) -> int:
 
 
 WHOLE = re.compile(r"[+-]?[0-9]+")
-
-
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-
-
 BOOLEANS: Mapping[str, bool] = {"true": True, "false": False, "#t": True, "#f": False, "1": True, "0": False}
 
 
@@ -399,8 +393,6 @@ SCALARS: Mapping[str, Callable[..., Any]] = {
 
 
 OPEN = frozenset({"is_null", "is_not_null", "as_string"})  # functions that take nulls
-
-
 NESTED = 100  # most levels of lists and sets in the result of a user-defined function
 
 

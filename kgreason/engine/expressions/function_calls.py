@@ -26,14 +26,8 @@ from kgreason.language.syntax.syntax_tree import Binary, Call, Expression
 from kgreason.language.values import Null, Value
 
 DAY = 86_400_000_000  # microseconds
-
-
 IDENTITIES = {"as_string": Kind.STRING, "as_int": Kind.INT, "as_boolean": Kind.BOOL, "as_date": Kind.DATE}
-
-
 Function: TypeAlias = Callable[[Rows], Values]
-
-
 Compiled = tuple[Kind, Function]
 
 

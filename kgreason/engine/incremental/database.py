@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import inf
 
@@ -13,21 +14,14 @@ from kgreason.base import memory
 from kgreason.engine.chase.nulls import Nulls
 from kgreason.engine.limits import Limits
 from kgreason.engine.plan.ir import Part
-from kgreason.engine.relations import hash_kernels as engine
-from kgreason.engine.relations import index_kernels
+from kgreason.engine.relations import hash_kernels, index_kernels
 from kgreason.engine.relations.fact_tables import Kind
 from kgreason.engine.relations.relation import Index, Relation
 from kgreason.engine.relations.rows import Rows, Slots, chunks, grown
 from kgreason.engine.seminaive.rule_pipeline import Joining, Probe
 
-SLACK = 1 << 10
-"""Rows of the buffer that may be dead however few are alive."""
-
-
-FEW = 1 << 10
-"""Most rows of a key among which one row is looked for."""
-
-
+SLACK = 1 << 10  # removed rows that the buffer may hold however few rows remain
+FEW = 1 << 10  # most rows per value of a selective column
 Flags = npt.NDArray[np.bool_]
 
 
@@ -35,10 +29,10 @@ def distinct(rows: Rows) -> Rows:
     """Distinct rows."""
     if len(rows) < 2:
         return rows
-    seen = Relation(rows.shape[1])
-    for piece in chunks(np.ascontiguousarray(rows)):
-        seen.insert(piece)
-    return seen.buffer[: seen.count]
+    found = Relation(rows.shape[1])
+    for chunk in chunks(np.ascontiguousarray(rows)):
+        found.insert(chunk)
+    return found.buffer[: found.count]
 
 
 def _selective(rows: Rows, columns: Sequence[int]) -> tuple[int, ...]:
@@ -66,16 +60,16 @@ class LiveIndex(Index):
     def holds(self, rows: Rows) -> Flags:
         """Mask of the rows that are in the index."""
         found = np.empty(len(rows), dtype=np.bool_)
-        index_kernels.held(rows, self.key, self.rest, self.relation.buffer, *self._places(), found)
+        index_kernels.held(rows, self.key, self.rest, self.relation.buffer, *self._arrays(), found)
         return found
 
     def remove(self, rows: Rows) -> int:
         """Remove distinct rows; returns the number of removed rows."""
         every, table = np.arange(rows.shape[1]), Slots()
         table.reserve(len(rows))
-        engine.insert(rows, np.empty_like(rows), table.array, every, 0)
+        hash_kernels.insert(rows, np.empty_like(rows), table.array, every, 0)
         swept = np.zeros(self.keys, dtype=np.bool_)
-        held = self.relation.buffer, *self._places()
+        held = self.relation.buffer, *self._arrays()
         return index_kernels.unlink(rows, every, table.array, self.key, *held, self.relation.dead, swept)
 
     def matching(self, keys: Rows) -> Rows:
@@ -86,7 +80,7 @@ class LiveIndex(Index):
         nothing = np.empty((0, width), dtype=np.int64)
         return np.concatenate([nothing, *(batch.copy() for batch in joined(iter([keys])))])
 
-    def _places(self) -> tuple[Rows, npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+    def _arrays(self) -> tuple[Rows, npt.NDArray[np.int64], npt.NDArray[np.int32]]:
         return self.entries, self.slots.array, self.following
 
 
@@ -251,52 +245,28 @@ Deltas = dict[str, Change]
 """Changes by predicate."""
 
 
+# an update pays one unit of work for each row that it handles, which costs it as much as `SHARE` facts an evaluation
 SHARE = 24
-"""An update may handle one row for so many facts: a row costs it as much as many facts cost an evaluation."""
 
+LEAST = 1 << 10  # units that an update may spend however few facts there are
 
-LEAST = 1 << 10
-"""Rows that it may handle however few facts there are."""
+JOINED = 4  # rows found by a join per unit
 
-
-JOINED = 4
-"""Rows that a join finds, known ones among them, for what one row costs."""
-
-
-ANEW = 4
-"""Facts of a stratum that is derived anew, and compared, for what one row costs."""
+ANEW = 4  # recomputed facts of a stratum per unit
+PART = 8  # an edit of more than one in so many given facts is not applied incrementally
 
 
 class Costly(Exception):
     """The cost of an update exceeds its budget."""
 
 
-PART = 8
-"""An edit of more than one in so many given facts is no update."""
-
-
 def small(rows: int, given: int) -> bool:
-    """Whether an edit of `rows` rows is small enough for an incremental update of `given` input facts.
-
-    Examples
-    --------
-    >>> small(100, 0), small(10_000, 20_000)
-    (True, False)
-    """
+    """Whether an edit of `rows` rows is small enough for an incremental update of `given` input facts."""
     return rows <= (LEAST + given) // PART
 
 
 class Work:
-    """Remaining budget of an incremental update, in rows.
-
-    Examples
-    --------
-    >>> work = Work()
-    >>> work.begin(0)
-    >>> work.pay(1000)
-    >>> work.left
-    24
-    """
+    """Remaining budget of an incremental update."""
 
     def __init__(self) -> None:
         self.left: float = inf
@@ -306,13 +276,7 @@ class Work:
         self.left = LEAST + facts // SHARE
 
     def pay(self, rows: int) -> None:
-        """Subtract `rows` handled rows from the budget.
-
-        Raises
-        ------
-        Costly
-            If the budget is exceeded.
-        """
+        """Subtract `rows` handled rows from the budget; `Costly` if it is exceeded."""
         self.left -= rows
         if self.left < 0:
             raise Costly
@@ -391,60 +355,53 @@ class Database:
         Stores by predicate, with the context of queries.
     base
         Given facts by predicate; if all facts are given, `Base.data` is the store itself.
+    log
+        Inverse of each step of the current update.
     """
 
     context: Context
     base: dict[str, Base]
-
-    def __post_init__(self) -> None:
-        self._undo: list[Callable[[], None]] = []
+    log: list[Callable[[], object]] = field(default_factory=list)
 
     @property
     def stores(self) -> Mapping[str, Store]:
         """Facts by predicate."""
         return self.context.stores
 
-    def later(self, undo: Callable[[], None]) -> None:
-        """Register the inverse of a step of the current update."""
-        self._undo.append(undo)
-
-    def begin(self) -> None:
-        """Begin an update; discards the undo log."""
-        self._undo.clear()
-
     def undo(self) -> None:
         """Roll back the current update, in reverse order."""
-        while self._undo:
-            self._undo.pop()()
+        while self.log:
+            self.log.pop()()
 
     def append(self, store: Store, rows: Rows) -> None:
         """Add facts that are not in the store."""
         if len(rows):
             self.context.work.pay(len(rows))
             store.append(rows)
-            self.later(lambda: store.remove(rows))
+            self.log.append(lambda: store.remove(rows))
 
     def remove(self, store: Store, rows: Rows) -> None:
         """Remove facts that are in the store."""
         if len(rows):
             self.context.work.pay(len(rows))
             store.remove(rows)
-            self.later(lambda: store.append(rows))
+            self.log.append(lambda: store.append(rows))
 
     def change(self, predicate: str, change: Change) -> None:
         """Apply a change to the facts of a predicate."""
         self.remove(self.stores[predicate], change.removed)
         self.append(self.stores[predicate], change.added)
 
-    def rewind(self, changes: Mapping[str, Change]) -> None:
-        """Restore predicates to their state before the current update."""
+    @contextmanager
+    def before(self, changes: Mapping[str, Change]) -> Iterator[None]:
+        """Context in which predicates have the facts that they had before some changes."""
         for predicate, change in changes.items():
             self.change(predicate, Change(change.removed, change.added))
-
-    def replay(self, changes: Mapping[str, Change]) -> None:
-        """Revert `rewind`."""
-        for predicate, change in changes.items():
-            self.change(predicate, change)
+        try:
+            yield
+        finally:
+            for predicate, change in changes.items():
+                self.change(predicate, change)
 
     def given(self, predicate: str) -> Rows:
         """Given facts of a predicate."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -30,21 +31,19 @@ from kgreason.engine.relations.fact_tables import (
     Facts,
     Kind,
     Table,
-    any_codes,
     converted,
     decode,
     stated,
 )
 from kgreason.engine.relations.relation import Relation
 from kgreason.engine.relations.rows import Rows, first_rows
-from kgreason.engine.relations.symbols import Symbols, key
+from kgreason.engine.relations.symbols import Symbols, key, once_each
 from kgreason.engine.seminaive.evaluation import Chase, table
 from kgreason.language.check.checked_program import CheckedAtom, CheckedProgram, Keyed
 from kgreason.language.syntax.syntax_tree import Constant
 from kgreason.language.values import Value
 
 Strategy = Dividing | Rederiving | Recomputing
-"""How a stratum follows changes."""
 
 
 class Updating:
@@ -156,7 +155,7 @@ class Updating:
         rolled back then, too.
         """
         database, done = self.database, False
-        database.begin()
+        database.log.clear()
         database.context.work.begin(sum(store.live for store in database.stores.values()))
         try:
             changes = self._update(edits, add=add)
@@ -211,7 +210,7 @@ class Updating:
         if len(codes):
             for predicate, base in nodes.items():
                 came, went = base.count_ends(codes, by)
-                self.database.later(lambda base=base: base.count_ends(codes, -by))  # type: ignore[misc]
+                self.database.log.append(partial(base.count_ends, codes, -by))
                 found.setdefault(predicate, []).append(Change(came, went))
         for predicate, changes in found.items():
             added = np.concatenate([change.added for change in changes])
@@ -224,10 +223,6 @@ class Updating:
         if any(self.database.stores[d.predicate].live for d in denials):
             plain = {p: store.plain() for p, store in self.database.stores.items()}
             deny(denials, plain, self.plan.kinds, self.symbols)
-
-    def table_kinds(self, predicate: str) -> tuple[Kind, ...]:
-        """Kinds of the columns of a predicate."""
-        return self.plan.kinds[predicate]
 
     def count(self, predicate: str) -> int:
         """Number of facts of a predicate."""
@@ -312,7 +307,10 @@ def together(old: Table, new: Table, symbols: Symbols) -> Table:
     """Union of two tables with compatible kinds."""
     joined = map(join, old.kinds, new.kinds)
     kinds = tuple(kind for kind in joined if kind is not None)
-    one, other = (_rewritten(given, kinds, symbols) for given in (old, new))
+    one, other = (
+        [_in_data(c, k, t, symbols) for c, k, t in zip(table.columns, table.kinds, kinds, strict=True)]
+        for table in (old, new)
+    )
     columns = tuple(np.concatenate(same) for same in zip(one, other, strict=True))
     return _some(kinds, columns, first_rows(columns)) if columns else max(old, new, key=lambda t: t.length)
 
@@ -340,17 +338,10 @@ def _some(kinds: tuple[Kind, ...], columns: Sequence[Codes], keep: Flags) -> Tab
     return Table(kinds, tuple(column[keep] for column in columns), int(keep.sum()))
 
 
-def _rewritten(given: Table, kinds: Sequence[Kind], symbols: Symbols) -> list[Codes]:
-    return [
-        column if kind is target else _in_data(column, kind, target, symbols)
-        for column, kind, target in zip(given.columns, given.kinds, kinds, strict=True)
-    ]
-
-
 def _in_data(column: Codes, kind: Kind, target: Kind, symbols: Symbols) -> Codes:
     """Convert codes to another kind; unlike `any_codes`, doubles remain doubles in columns of kind ANY."""
+    if kind is target:
+        return column
     if target is Kind.ANY and kind is Kind.DOUBLE:
-        return np.array([symbols.intern(v) for v in decode(kind, column, symbols)], dtype=np.int64)
-    return (
-        any_codes(column, kind, symbols) if target is Kind.ANY else converted(column, kind, target, symbols)
-    )
+        return once_each(column, lambda found: [symbols.intern(v) for v in decode(kind, found, symbols)])
+    return converted(column, kind, target, symbols)

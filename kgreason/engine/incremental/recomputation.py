@@ -7,7 +7,7 @@ remain.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -82,15 +82,15 @@ class Dividing:
         stores = database.stores
         self.fixed = {p: at for p, at in plan.separable.fixed.items() if p in stores}
         (self.kind,) = {database.context.kinds[p][at] for p, at in self.fixed.items()}
-        self.ways: list[tuple[Touching, str]] = []
+        self.queries: list[tuple[Touching, str]] = []
         rules = tuple(map(self._guarded, plan.rules))
         self.plan = replace(plan, predicates=frozenset(self.fixed), rules=rules, separable=None)
         for rule in plan.rules:
             head, aggregates = rule.rule.head, rule.rule.aggregation is not None and not rule.recursive
             terms = (head.terms[plan.separable.fixed[head.predicate]],) if aggregates else None
-            for way in touching(rule.rule, database.context, rule.kinds, terms):
-                if way.predicate not in plan.predicates:
-                    self.ways.append((way, "" if aggregates else head.predicate))
+            for query in touching(rule.rule, database.context, rule.kinds, terms):
+                if query.predicate not in plan.predicates:
+                    self.queries.append((query, "" if aggregates else head.predicate))
 
     def _guarded(self, plan: ir.RulePlan) -> ir.RulePlan:
         """Restrict a non-recursive rule to the wanted fixed values, if the kinds agree."""
@@ -120,7 +120,7 @@ class Dividing:
 
     def _concerned(self, changes: Deltas, given: Deltas) -> Rows:
         """Fixed values of the matches that changes add or remove, as rows."""
-        below = {p: changes[p] for p in {way.predicate for way, _ in self.ways} if p in changes}
+        below = {p: changes[p] for p in {query.predicate for query, _ in self.queries} if p in changes}
         values: list[Codes] = [np.empty(0, dtype=np.int64)]
 
         def note(predicate: str, rows: Rows, *, there: bool) -> None:
@@ -128,24 +128,20 @@ class Dividing:
             rows = rows[self.database.stores[predicate].holds(rows) == there]
             values.append(rows[:, self.fixed[predicate]])
 
-        def touch(head: str, answers: Iterator[Rows], *, there: bool) -> None:
-            for found in answers:
-                if head:
-                    note(head, found, there=there)
-                else:  # a total may rise or fall, whether matches are added or removed
-                    values.append(found[:, 0])
+        def touch(head: str, rows: Rows, *, there: bool) -> None:
+            if head:
+                note(head, rows, there=there)
+            else:  # a total may rise or fall, whether matches are added or removed
+                values.append(rows[:, 0])
 
         for predicate, change in given.items():
             note(predicate, change.removed, there=True)
             note(predicate, change.added, there=False)
-        self.database.rewind(below)
-        try:
-            for way, head in self.ways:
-                touch(head, way.lost(below), there=True)
-        finally:
-            self.database.replay(below)
-        for way, head in self.ways:
-            touch(head, way.won(below), there=False)
+        with self.database.before(below):
+            for query, head in self.queries:
+                touch(head, query.lost(below), there=True)
+        for query, head in self.queries:
+            touch(head, query.won(below), there=False)
         return np.unique(np.concatenate(values)).reshape(-1, 1)
 
     def _derived(self, values: Rows) -> Mapping[str, Rows]:
@@ -174,7 +170,6 @@ class Dividing:
         for predicate, relation in anew.items():
             rows, at = relation.buffer[: relation.count], self.fixed[predicate]
             rows = rows[np.isin(rows[:, at], values)]
-            found[predicate] = rows[
-                np.argsort(rows[:, at], kind="stable")
-            ]  # sorted by value, the order in which facts are reported
+            # facts are reported in the order of these values
+            found[predicate] = rows[np.argsort(rows[:, at], kind="stable")]
         return found

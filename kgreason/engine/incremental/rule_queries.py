@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kgreason.engine.incremental.database import JOINED, Change, Context, Work, distinct
+from kgreason.engine.incremental.database import JOINED, Change, Context, distinct
 from kgreason.engine.plan import ir
 from kgreason.engine.plan.planner import compile_rule
 from kgreason.engine.relations.fact_tables import Kind
@@ -20,15 +20,6 @@ from kgreason.language.syntax.syntax_tree import Term, Variable
 
 GIVEN, ANSWER = "#given", "#answer"
 NOWHERE = ir.StratumPlan(frozenset(), (), False, False)
-
-
-def gathered(batches: Batches, width: int, work: Work) -> Rows:
-    """Distinct rows of some batches."""
-    pieces = [np.empty((0, width), dtype=np.int64)]
-    for batch in batches:
-        work.pay(len(batch) // JOINED)
-        pieces.append(batch.copy())
-    return distinct(np.concatenate(pieces))
 
 
 class Delta(Relation):
@@ -62,6 +53,7 @@ class Question:
         answer: Sequence[Kind] = (),
     ) -> None:
         self.rule = rule
+        self.none: Rows = np.empty((0, len(rule.head.terms)), dtype=np.int64)
         self.context = context
         self.kinds = {**context.kinds, GIVEN: tuple(given), ANSWER: tuple(answer)}
         self.given = Delta(len(given))
@@ -70,31 +62,28 @@ class Question:
         self.plan = compile_rule(rule, {GIVEN}, (), variables, sizes)
         self.prepare()
 
-    def pipeline(self) -> Pipeline:
-        """New pipeline of the rule, without stages."""
-        nulls = self.context.nulls
-        return Pipeline(self.relations, self.kinds, self.plan.kinds, self.rule, frozenset(), nulls)
-
     def prepare(self) -> None:
         """Create the stages and the indexes that they use."""
-        self._line = self.pipeline()
+        nulls = self.context.nulls
+        self._pipeline = Pipeline(self.relations, self.kinds, self.plan.kinds, self.rule, frozenset(), nulls)
         for operator in self.plan.lines[0].operators:
-            self._line.add(operator)
-
-    @property
-    def width(self) -> int:
-        """Number of columns of an answer."""
-        return len(self.rule.head.terms)
+            self._pipeline.add(operator)
 
     def ask(self, rows: Rows) -> Rows:
         """Distinct head rows for the given rows."""
-        self.context.work.pay(len(rows))
+        if not len(rows):
+            return self.none
+        work, batches = self.context.work, [self.none]
+        work.pay(len(rows))
         self.given.hold(rows)
-        return gathered(self.answers(), self.width, self.context.work)
+        for batch in self.answers():
+            work.pay(len(batch) // JOINED)
+            batches.append(batch.copy())
+        return distinct(np.concatenate(batches))
 
     def answers(self) -> Batches:
         """Head rows in batches, possibly with duplicates."""
-        return self._line.run()
+        return self._pipeline.run()
 
 
 class Totals(Question):
@@ -149,19 +138,19 @@ class Touching:
     negated: bool
     question: Question
 
-    def lost(self, changes: Mapping[str, Change]) -> Iterator[Rows]:
+    def lost(self, changes: Mapping[str, Change]) -> Rows:
         """Consequences of changed facts through matches that may no longer hold."""
-        return self._asked(changes, came=self.negated)
+        return self._ask(changes, added=self.negated)
 
-    def won(self, changes: Mapping[str, Change]) -> Iterator[Rows]:
+    def won(self, changes: Mapping[str, Change]) -> Rows:
         """Consequences of changed facts through matches that may be new."""
-        return self._asked(changes, came=not self.negated)
+        return self._ask(changes, added=not self.negated)
 
-    def _asked(self, changes: Mapping[str, Change], *, came: bool) -> Iterator[Rows]:
+    def _ask(self, changes: Mapping[str, Change], *, added: bool) -> Rows:
         change = changes.get(self.predicate)
-        rows = None if change is None else change.added if came else change.removed
-        if rows is not None and len(rows):
-            yield self.question.ask(rows)
+        if change is None:
+            return self.question.none
+        return self.question.ask(change.added if added else change.removed)
 
 
 def touching(
@@ -173,18 +162,22 @@ def touching(
     if terms is not None:
         plain = replace(plain, head=CheckedAtom(ANSWER, tuple(terms), rule.head.span))
         answer = [variables[t.name] for t in terms if isinstance(t, Variable)]
-    known = bound_by(rule.positives)
-    found = []
-    for i, atom in enumerate(rule.positives):
-        others = (*rule.positives[:i], *rule.positives[i + 1 :])
-        asked = replace(plain, positives=(given(atom.terms, rule), *others))
-        question = Question(asked, context, variables, context.kinds[atom.predicate], answer)
-        found.append(Touching(atom.predicate, False, question))
-    for atom in rule.negatives:
-        asked = replace(plain, positives=(given(_masked(atom.terms, known), rule), *rule.positives))
-        question = Question(asked, context, variables, context.kinds[atom.predicate], answer)
-        found.append(Touching(atom.predicate, True, question))
-    return found
+    known, positives = bound_by(rule.positives), rule.positives
+    bodies = [
+        (atom, False, (given(atom.terms, rule), *positives[:i], *positives[i + 1 :]))
+        for i, atom in enumerate(positives)
+    ]
+    bodies += [(atom, True, (given(_masked(atom.terms, known), rule), *positives)) for atom in rule.negatives]
+    return [
+        Touching(
+            atom.predicate,
+            negated,
+            Question(
+                replace(plain, positives=body), context, variables, context.kinds[atom.predicate], answer
+            ),
+        )
+        for atom, negated, body in bodies
+    ]
 
 
 def bound(
@@ -204,8 +197,8 @@ def bound(
     if not any(fitting):
         return form(rule, context, variables, kinds)
     free = [Variable(f"#free{i}") for i in range(len(terms))]
-    places = [t if fits else f for t, f, fits in zip(terms, free, fitting, strict=True)]
-    asked = replace(rule, positives=(given(places, rule), *rule.positives))
+    asked_terms = [t if fits else f for t, f, fits in zip(terms, free, fitting, strict=True)]
+    asked = replace(rule, positives=(given(asked_terms, rule), *rule.positives))
     return form(asked, context, variables, kinds)
 
 

@@ -63,8 +63,6 @@ RESULTS: Mapping[str, Kind] = {
 SIGNATURE = "an operator or function takes the types that it is made for; only integers and doubles may meet"
 ONE_TYPE = "values of different types never compare; integers and doubles count as one type"
 NO_ORDER = "lists and sets have no order; they can be equal or not"
-
-
 Complaint = Callable[[str, Expression, str, str, str | None], None]
 """Reports a type error: code, expression, message, the violated rule of the language, hint."""
 

@@ -167,8 +167,6 @@ def _next(operator: Join, bound: set[str]) -> tuple[int, ...]:
 
 
 EQUALITIES = frozenset({"==", "!=", "<>"})
-
-
 TESTS = frozenset({"is_null", "is_not_null"})
 
 

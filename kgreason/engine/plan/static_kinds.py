@@ -218,19 +218,19 @@ class _Flow:
 
     def names_of(self, variable: str) -> str | None:
         """The same hint for the first data column of a variable."""
-        return next(filter(None, (self.names(a, i) for a, i in self.places(variable))), None)
+        return next(filter(None, (self.names(a, i) for a, i in self.positions_of(variable))), None)
 
     def numbers(self, expression: Expression) -> str | None:
         """Hint to read a string column of the data as numbers, if an expression needs numbers."""
         for name in variables(expression):
-            for atom, i in self.places(name):
+            for atom, i in self.positions_of(name):
                 position = (atom.predicate, i)
                 if self.kinds.positions.get(position) is Kind.STRING and self.kinds.origins[position] == DATA:
                     what = f"if {name} should be a number, {mapping(position, 'double')}"
                     return f"{what} names the cells that are none"
         return None
 
-    def places(self, variable: str) -> Iterator[tuple[CheckedAtom, int]]:
+    def positions_of(self, variable: str) -> Iterator[tuple[CheckedAtom, int]]:
         """Positions of a variable in the positive body."""
         for atom in self.rule.positives:
             for i, term in enumerate(atom.terms):

@@ -20,8 +20,6 @@ from kgreason.language.check.checked_program import CheckedAtom
 from kgreason.language.values import EXACT, Null, Value, as_double, inexact
 
 Codes = npt.NDArray[np.int64]
-
-
 Values: TypeAlias = npt.NDArray[Any]
 """Values of an expression: float64 for DOUBLE, bool for BOOL, else int64 as in `Kind`; one per row or one for all."""
 

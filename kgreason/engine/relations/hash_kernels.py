@@ -268,7 +268,7 @@ def mark_first(rows: Rows, slots: Ints, key: Ints, first: Flags) -> None:
 
 
 @kernel
-def places(rows: Rows, key: Ints, held: Rows, held_key: Ints, slots: Ints, found: Ints) -> None:
+def find_rows(rows: Rows, key: Ints, held: Rows, held_key: Ints, slots: Ints, found: Ints) -> None:
     """Set `found[i]` to the row of `held` with the key of row i, or -1; `slots` is the table built by `insert`."""
     for i in range(len(rows)):
         tag = hashed(rows, i, key, key)

@@ -80,7 +80,7 @@ def register(entries: Rows, key: Ints, used: int, slots: Ints) -> None:
 
 @kernel
 def after(row: int, following: Shorts, base: int) -> int:
-    """Next row of a chain, or -1 (see `chain`)."""
+    """Next row of a chain, or -1."""
     link = following[row - base]
     return link + base if link >= 0 else -1
 

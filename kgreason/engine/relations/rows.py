@@ -152,7 +152,7 @@ class Keys:
     def find(self, batch: Rows) -> npt.NDArray[np.int64]:
         """Number of each row, -1 for unknown ones."""
         found = np.empty(len(batch), dtype=np.int64)
-        kernels.places(batch, self.key, self.rows, self.key, self.slots.array, found)
+        kernels.find_rows(batch, self.key, self.rows, self.key, self.slots.array, found)
         return found
 
 

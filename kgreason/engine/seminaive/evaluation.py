@@ -297,8 +297,8 @@ def _load(
 def _state(facts: Sequence[CheckedAtom], relation: Relation, kinds: Sequence[Kind], symbols: Symbols) -> None:
     rows = stated(facts, kinds, symbols)
     if not isinstance(relation, KeyedRelation):
-        for piece in chunks(rows):
-            relation.insert(piece)
+        for chunk in chunks(rows):
+            relation.insert(chunk)
         return
     for i, fact in enumerate(facts):  # one by one, for the error message
         try:

@@ -28,8 +28,6 @@ from kgreason.engine.seminaive.value_aggregates import Gathered, Unfit, exact_me
 from kgreason.language.check.checked_program import Aggregation
 
 SUM, PROD, COUNT, EXTREME = 0, 1, 2, 3
-
-
 FUNCTIONS = {
     "sum": SUM,
     "avg": SUM,
@@ -56,11 +54,7 @@ EXACT = {
 
 
 NOTHING = np.empty(0, dtype=np.int64)
-
-
 SPLITTER = 134217729.0  # 2^27 + 1: splits a double into two halves whose products are exact
-
-
 ONE = 0x3FF0000000000000  # 1.0, as a coded double
 
 

@@ -22,14 +22,8 @@ from kgreason.language.check.checked_program import Aggregation, Assign, Checked
 from kgreason.language.syntax.syntax_tree import Constant, Expression, Variable
 
 Batches = Iterator[Rows]
-
-
 Stage = Callable[[Batches], Batches]
-
-
 Layout = tuple[str, ...]
-
-
 Condition = Callable[[Rows], npt.NDArray[np.bool_]]
 
 

@@ -1,4 +1,4 @@
-"""Parallel walks of a separable stratum."""
+"""Parallel walks of a separable stratum, over steps that the engine computes and numbers."""
 
 from __future__ import annotations
 
@@ -18,34 +18,16 @@ from kgreason.engine.relations.rows import Rows, first_rows
 from kgreason.engine.seminaive import walk_kernels
 
 EXACT = 2.0**53  # integers up to here are exact as doubles
-
-
 MANY = 1 << 15  # number of states from which the data of a walk exceed the nearest caches
-
-
 STEPS = 1 << 18  # per block of walks, so that neither other threads nor a user interrupt wait long
-
-
 REACHED = 1 << 17  # states after which a block pauses, for the same reason
-
-
 BLOCKS = 32  # minimum per core, because light walks do not predict the cost of later ones
-
-
 LEAST = 1 << 16  # states allocated at once
-
-
 ROUNDS = 100_000  # number of rounds with separate counts
-
-
 States = npt.NDArray[np.int32]
-
-
 Codes = npt.NDArray[np.int64]
-
-
 Find = Callable[[Steps], tuple[Rows, Kind]]
-"""Finds rows of `Steps.columns`, with contributions as a last column, some perhaps twice; and the kind of these."""
+"""Finds rows of `Steps.columns`, perhaps with duplicates, and contributions as last column; kind of these."""
 
 
 class Tally:
@@ -77,23 +59,20 @@ class Tally:
 def run(tally: Tally, relations: Mapping[str, Relation], find: Find, advance: Callable[[int], None]) -> bool:
     """Complete the relations of a stratum, which hold the facts of its other rules, and record the work in the tally.
 
-    Returns
-    -------
-    bool
-        `False` if the data require the general evaluation.
+    Returns `False`, without effect, if the data require the general evaluation.
     """
     plan = tally.plan
     parts = tuple(plan.fixed)
-    held = [relations[p] for p in parts]
-    places = [(plan.fixed[p], 1 - plan.fixed[p]) for p in parts]
-    seeds = [(r.column(i), r.column(j)) for r, (i, j) in zip(held, places, strict=True)]
+    seeds = [(relations[p].column(at), relations[p].column(1 - at)) for p, at in plan.fixed.items()]
     graph = build(plan, seeds, find, numbered=tally.profile)
     if graph is None:
         return False
     states = [graph.numbering.states(moving, number) for number, (_, moving) in enumerate(seeds)]
     start = Seeds.make(np.concatenate([fixed for fixed, _ in seeds]), np.concatenate(states))
     counts = np.zeros(len(start.values), dtype=np.int64)
-    pieces = sorted(_walks(graph, start, counts, advance, tally), key=lambda piece: piece.first)
+    blocks = Blocks(len(start.values), advance, tally)
+    found = together(lambda: list(_thread(graph, start, counts, blocks)), len(start.values) // 2, blocks.stop)
+    pieces = sorted((piece for pieces in found for piece in pieces), key=lambda piece: piece.first)
     for number, predicate in enumerate(parts):
         first, second = _facts(graph, start, counts, pieces, number)
         columns = (first, second) if plan.fixed[predicate] == 0 else (second, first)
@@ -135,7 +114,8 @@ def build(
         if steps.threshold is None:
             plain.append(Listed(*ends, np.full(len(ends[0]) if numbered else 0, float(number))))
             continue
-        weights, bound = _step_weights(rows, kind), _bound_of(steps.threshold)
+        last, bound = np.ascontiguousarray(rows[:, -1]), _bound_of(steps.threshold)
+        weights = last.view(np.float64) if kind is Kind.DOUBLE else last.astype(np.float64)
         if bound is None or not _safe(weights, ends[1], kind):
             return None
         bounds[target] = bound
@@ -251,19 +231,12 @@ def _distinct_steps(steps: Steps, find: Find) -> tuple[Rows, Kind]:
         return rows, kind
     values = rows[:, -1].view(np.float64) if kind is Kind.DOUBLE else rows[:, -1]
     keys = rows[:, :-1]
-    if values.min() < 0:  # an error where it is reached, even next to a greater one
-        return rows, kind
-    if first_rows([np.ascontiguousarray(key) for key in keys.T]).all():
+    # a negative contribution is an error where it is reached, even next to a greater one
+    if values.min() < 0 or first_rows([np.ascontiguousarray(key) for key in keys.T]).all():
         return rows, kind
     order = np.lexsort((values, *keys.T))
     last = np.append((np.diff(keys[order], axis=0) != 0).any(axis=1), True)
     return np.ascontiguousarray(rows[order[last]]), kind
-
-
-def _step_weights(rows: Rows, kind: Kind) -> npt.NDArray[np.float64]:
-    """Contribution of each step, from the last column of its rows."""
-    last = np.ascontiguousarray(rows[:, -1])
-    return last.view(np.float64) if kind is Kind.DOUBLE else last.astype(np.float64)
 
 
 def _safe(weights: npt.NDArray[np.float64], target: States, kind: Kind) -> bool:
@@ -298,9 +271,7 @@ class Seeds:
         if not (fixed[1:] > fixed[:-1]).all():
             order = np.lexsort((states, fixed))
             fixed, states = fixed[order], states[order]
-        first = (
-            np.flatnonzero(np.append(True, fixed[1:] != fixed[:-1])) if len(fixed) else np.empty(0, np.int64)
-        )
+        first = np.flatnonzero(np.append(True, fixed[1:] != fixed[:-1])[: len(fixed)])
         if len(first) == len(fixed):
             order = np.argsort(states, kind="stable")
             return cls(fixed[order], np.arange(len(fixed) + 1), states[order])
@@ -314,17 +285,6 @@ class Piece:
     first: int
     last: int
     states: States
-
-
-def _walks(
-    graph: Graph, start: Seeds, counts: Codes, advance: Callable[[int], None], tally: Tally
-) -> list[Piece]:
-    blocks = Blocks(len(start.values), advance, tally)
-
-    def work() -> list[Piece]:
-        return list(_thread(graph, start, counts, blocks))
-
-    return [piece for pieces in together(work, len(start.values) // 2, blocks.stop) for piece in pieces]
 
 
 class Blocks:
@@ -345,7 +305,7 @@ class Blocks:
             self._next = min(first + min(size, self._most), self._end)
             return (first, self._next) if first < self._next else None
 
-    def tell(self, walks: int, tried: int, facts: int) -> None:
+    def record(self, walks: int, tried: int, facts: int) -> None:
         """Record walks, tried steps and new facts."""
         with self._lock:
             self.tally.walks += walks
@@ -373,7 +333,7 @@ def _thread(graph: Graph, start: Seeds, counts: Codes, blocks: Blocks) -> Iterat
             begin = used
             done, used, tried = walk(out[: used + states + REACHED], used, first, last)
             if done > first:
-                blocks.tell(done - first, tried, used - begin - int(start.ptr[done] - start.ptr[first]))
+                blocks.record(done - first, tried, used - begin - int(start.ptr[done] - start.ptr[first]))
                 yield Piece(first, done, out[begin:used])
             if done < last and len(out) - used < states:
                 out, used = _room(room), 0

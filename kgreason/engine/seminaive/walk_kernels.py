@@ -12,15 +12,7 @@ from kgreason.base.jit import Doubles, Ints, Rows, Shorts, kernel
 
 @kernel
 def by_source(source: Shorts, ptr: Ints, order: Ints) -> None:
-    """Sort steps by source, in linear time.
-
-    Parameters
-    ----------
-    ptr
-        Zeros, one more than there are states; receives the row bounds.
-    order
-        Receives the permutation that sorts the steps.
-    """
+    """Sort steps by source in linear time: `ptr`, initially zeros, receives row bounds, `order` the permutation."""
     for i in range(len(source)):
         ptr[source[i] + 1] += 1
     for s in range(len(ptr) - 1):
@@ -40,12 +32,7 @@ def by_source(source: Shorts, ptr: Ints, order: Ints) -> None:
 def preorder(ptr: Ints, to: Shorts, sum_ptr: Ints, sum_to: Shorts, stack: Shorts, numbers: Shorts) -> None:
     """Number the states in depth-first preorder, so that states visited in one walk are close in memory.
 
-    Parameters
-    ----------
-    stack
-        Buffer for all steps and one more.
-    numbers
-        Initially -1; receives the new number of each state.
+    `stack` has room for all steps and one more; `numbers`, initially -1, receives the new number of each state.
     """
     n = 0
     for root in range(len(numbers)):
@@ -85,19 +72,9 @@ def reach(
 ) -> tuple[int, int, int]:
     """Walk for the values first, ..., last - 1, while `out` has room for all states.
 
-    Parameters
-    ----------
-    stamps
-        One per state, owned by the thread, initially 0. Value i leaves the stamp ``i + 1``.
-    used
-        Number of used entries of `out`.
-    counts
-        Receives the number of states reached from each value.
-
-    Returns
-    -------
-    tuple
-        The value with which to continue, the number of used entries of `out`, and the number of tried steps.
+    `stamps`, initially 0, has one entry per state and is owned by the thread: value i leaves the stamp ``i + 1``.
+    `counts` receives the number of states reached from each value. Returns the value with which to continue, the number
+    of used entries of `out`, and the number of tried steps.
     """
     i = first
     tried = 0
