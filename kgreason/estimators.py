@@ -27,12 +27,7 @@ from kgreason.base.progress import SILENT, Progress
 from kgreason.isomorphism.settings import Kguard, Klone
 from kgreason.isomorphism.settings import KIso as KIsoSettings
 from kgreason.links.settings import Settings as LinksSettings
-from kgreason.people.settings import (
-    Cdga,
-    Ckga,
-    Ctkga,
-    Pckga,
-)
+from kgreason.people.settings import Cdga, Ckga, Ctkga, Pckga
 from kgreason.people.settings import KDegree as KDegreeSettings
 
 if TYPE_CHECKING:

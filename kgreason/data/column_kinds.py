@@ -25,8 +25,8 @@ from kgreason.data.value_conversion import (
     is_text,
     text,
 )
-from kgreason.engine.relations.fact_tables import Codes, Kind, any_codes
-from kgreason.engine.relations.symbols import Symbols, whole
+from kgreason.engine.relations.fact_tables import Kind, any_codes
+from kgreason.engine.relations.symbols import Codes, Symbols, whole
 from kgreason.language.values import EXACT
 
 _FEW = 3

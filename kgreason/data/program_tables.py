@@ -25,9 +25,9 @@ from kgreason.data.raw_table import Raw
 from kgreason.data.source_options import normal
 from kgreason.data.sources import TABLES, Options, SourceSpec, sources_of
 from kgreason.data.value_conversion import Objects
-from kgreason.engine.relations.fact_tables import Codes, Kind, doubles
+from kgreason.engine.relations.fact_tables import Kind, doubles
 from kgreason.engine.relations.rows import first_rows
-from kgreason.engine.relations.symbols import Symbols
+from kgreason.engine.relations.symbols import Codes, Symbols
 from kgreason.language.check.checked_program import Bind, CheckedProgram, Query
 from kgreason.language.check.file_access import OPTIONS as CONNECTION
 from kgreason.language.syntax.syntax_tree import Variable

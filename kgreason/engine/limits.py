@@ -33,11 +33,6 @@ class Limits:
         Maximal number of restarts after runs that created new nulls, because of unified nulls.
     memory
         Maximal memory of the process in bytes; by default the memory that is free at the start.
-
-    Examples
-    --------
-    >>> Limits(rounds=50).growth
-    1e-12
     """
 
     rounds: int = 100_000

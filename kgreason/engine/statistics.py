@@ -142,16 +142,7 @@ def visible(predicates: Sequence[str]) -> list[str]:
 def condensed(rounds: Sequence[RoundStats], most: int) -> list[tuple[int, RoundStats]]:
     """Condense rounds to about `most` entries: the first ones separately, the later ones summed up.
 
-    Returns
-    -------
-    list
-        Pairs of the first round and the sum from there up to and including the round of the entry.
-
-    Examples
-    --------
-    >>> rounds = [RoundStats(i, 10, 1, 0.5) for i in range(1, 101)]
-    >>> [(first, r.round, r.facts) for first, r in condensed(rounds, 8)]
-    [(1, 1, 1), (2, 2, 1), (3, 3, 1), (4, 4, 1), (5, 28, 24), (29, 52, 24), (53, 76, 24), (77, 100, 24)]
+    Each entry is the pair of a first round and the sum from there up to and including the round of the sum.
     """
     if len(rounds) <= most:
         return [(r.round, r) for r in rounds]

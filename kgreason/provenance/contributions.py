@@ -10,7 +10,8 @@ import numpy as np
 
 from kgreason.engine.plan.double_variables import gives_double
 from kgreason.engine.plan.ir import plain
-from kgreason.engine.relations.fact_tables import Codes, Kind, decode
+from kgreason.engine.relations.fact_tables import Kind, decode
+from kgreason.engine.relations.symbols import Codes
 from kgreason.engine.seminaive.value_aggregates import TOTALS
 from kgreason.language.check.checked_program import Aggregation, CheckedRule
 from kgreason.language.values import Value

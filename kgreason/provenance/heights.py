@@ -18,8 +18,9 @@ from dataclasses import replace
 import numpy as np
 
 from kgreason.engine.limits import Limits
-from kgreason.engine.relations.fact_tables import Codes, Facts, Kind, Table, stated
+from kgreason.engine.relations.fact_tables import Facts, Kind, Table, stated
 from kgreason.engine.relations.relation import KeyedRelation, Relation
+from kgreason.engine.relations.symbols import Codes
 from kgreason.engine.seminaive.evaluation import evaluate
 from kgreason.language.check.checked_program import CheckedAtom, CheckedProgram, CheckedRule, Stratum
 from kgreason.language.syntax.syntax_tree import NOWHERE, Constant, Variable

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.engine.relations.fact_tables import Codes, Kind, Table
-from kgreason.engine.relations.symbols import Symbols
+from kgreason.engine.relations.fact_tables import Kind, Table
+from kgreason.engine.relations.symbols import Codes, Symbols
 
 Heights = npt.NDArray[np.int64]
 Ids = npt.NDArray[np.int64]

@@ -9,8 +9,8 @@ from kgreason.engine.chase.frontiers import NESTING
 from kgreason.engine.chase.identities import Identities, Merges
 from kgreason.engine.limits import Limits
 from kgreason.engine.plan.static_kinds import Kinds, infer
-from kgreason.engine.relations.fact_tables import Codes, Facts, Kind, Table
-from kgreason.engine.relations.symbols import Symbols
+from kgreason.engine.relations.fact_tables import Facts, Kind, Table
+from kgreason.engine.relations.symbols import Codes, Symbols
 from kgreason.engine.seminaive.evaluation import evaluate
 from kgreason.language.check.affected_positions import invents
 from kgreason.language.check.checked_program import CheckedProgram, Wardedness

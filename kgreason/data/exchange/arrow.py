@@ -15,8 +15,8 @@ from kgreason.base.arrays import as_arrow, pa
 from kgreason.base.errors import DataError
 from kgreason.data.raw_table import Column, Raw
 from kgreason.data.value_conversion import CastError, arrow_column, text
-from kgreason.engine.relations.fact_tables import Codes, Facts, Kind
-from kgreason.engine.relations.symbols import Symbols
+from kgreason.engine.relations.fact_tables import Facts, Kind
+from kgreason.engine.relations.symbols import Codes, Symbols
 from kgreason.language.values import Null, Value, ordered
 
 if TYPE_CHECKING:

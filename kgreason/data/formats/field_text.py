@@ -11,7 +11,8 @@ import numpy as np
 from kgreason.base.arrays import as_arrow, pa, pc, string_buffers, strings
 from kgreason.base.errors import DataError
 from kgreason.data.value_conversion import text
-from kgreason.engine.relations.fact_tables import Codes, Facts, Kind, Table, decode
+from kgreason.engine.relations.fact_tables import Facts, Kind, Table, decode
+from kgreason.engine.relations.symbols import Codes
 from kgreason.language.values import Value, plain
 
 PIECE = 1 << 18

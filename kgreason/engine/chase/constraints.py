@@ -10,10 +10,10 @@ import numpy as np
 
 from kgreason.base.errors import EvaluationError, InexactError
 from kgreason.engine.chase.nulls import Nulls
-from kgreason.engine.relations.fact_tables import Codes, Kind, any_codes, decode, sought
+from kgreason.engine.relations.fact_tables import Kind, any_codes, decode, sought
 from kgreason.engine.relations.relation import Relation
 from kgreason.engine.relations.rows import Rows
-from kgreason.engine.relations.symbols import Symbols, rank, whole
+from kgreason.engine.relations.symbols import Codes, Symbols, rank, whole
 from kgreason.language.check.checked_program import (
     CheckedAtom,
     CheckedProgram,
@@ -60,24 +60,21 @@ def promptly(strata: Sequence[Stratum], early: Collection[str]) -> tuple[Stratum
 
 
 def unify(
-    unification: Unification, relations: Relations, kinds: Kinds, nulls: Nulls, *, double: bool = False
+    unification: Unification,
+    relations: Relations,
+    kinds: Kinds,
+    nulls: Nulls,
+    doubles: Collection[tuple[str, int]],
 ) -> bool:
     """Merge the values that a dependency equates; returns whether any of them were different.
 
-    Parameters
-    ----------
-    double
-        Whether numbers among them are doubles.
-
-    Raises
-    ------
-    EvaluationError
-        If two different constants are equated, directly or through nulls.
+    `doubles` are the positions of kind ANY whose numbers are doubles. Raises EvaluationError if two different constants
+    are equated, directly or through nulls.
     """
     rule, messages = unification.rule, _Messages(relations, kinds, nulls.symbols)
     rows, types = messages.rows(unification.predicate), kinds[unification.predicate]
     left, right = (any_codes(rows[:, i], types[i], nulls.symbols) for i in range(2))
-    if double:
+    if (unification.predicate, 0) in doubles:
         try:
             left, right = nulls.symbols.doubled(left), nulls.symbols.doubled(right)
         except InexactError as error:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.engine.relations.fact_tables import Codes, Kind
+from kgreason.engine.relations.fact_tables import Kind
 from kgreason.engine.relations.rows import Keys, Rows, grown
-from kgreason.engine.relations.symbols import Symbols
+from kgreason.engine.relations.symbols import Codes, Symbols
 from kgreason.language.values import Null, Value, ordered
 
 Pattern = tuple[object, tuple[Null, ...]]  # shape, equal for isomorphic frontiers; nulls in order of position

@@ -11,10 +11,10 @@ import numpy.typing as npt
 from kgreason.base.errors import EvaluationError
 from kgreason.engine.chase.frontiers import Activations, nulls_in
 from kgreason.engine.expressions.builtin_functions import Refusal, make_set
-from kgreason.engine.relations.fact_tables import Codes, Kind
+from kgreason.engine.relations.fact_tables import Kind
 from kgreason.engine.relations.relation import Relation
 from kgreason.engine.relations.rows import Rows
-from kgreason.engine.relations.symbols import Symbols
+from kgreason.engine.relations.symbols import Codes, Symbols, once_each
 from kgreason.language.values import Null, Value, source
 
 
@@ -53,12 +53,7 @@ class Identities:
         found = self.shallow(codes)
         if not self.links or not len(found):
             return found
-        distinct, which = np.unique(found, return_inverse=True)
-        values = self.symbols.values(distinct.tolist())
-        for i, value in enumerate(values):
-            if isinstance(value, tuple | frozenset) and next(nulls_in(value), None) is not None:
-                distinct[i] = self._became(value)
-        return distinct[which].reshape(found.shape)
+        return once_each(found, lambda distinct: list(map(self._current, distinct.tolist())))
 
     def merge(self, a: int, b: int) -> bool:
         """Unify two values; returns `False` for two different constants.
@@ -100,7 +95,10 @@ class Identities:
             self._roots[nulls] = self.symbols.unified(roots)
         return self._roots[codes]
 
-    def _became(self, value: Value) -> int:
+    def _current(self, code: int) -> int:
+        value = self.symbols.value(code)
+        if isinstance(value, Null) or next(nulls_in(value), None) is None:
+            return code
         try:
             return self.symbols.intern(self.became(value))
         except Refusal as refusal:

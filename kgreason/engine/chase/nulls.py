@@ -44,9 +44,9 @@ from kgreason.engine.chase.frontiers import (
 )
 from kgreason.engine.chase.identities import Identities, Merges
 from kgreason.engine.limits import Limits
-from kgreason.engine.relations.fact_tables import Codes, Kind, any_codes
+from kgreason.engine.relations.fact_tables import Kind, any_codes
 from kgreason.engine.relations.rows import CHUNK, Rows, grown
-from kgreason.engine.relations.symbols import Symbols
+from kgreason.engine.relations.symbols import Codes, Symbols
 from kgreason.language.check.checked_program import CheckedRule, Invention, Wardedness
 from kgreason.language.values import Null, Value
 
@@ -65,14 +65,6 @@ class Nulls:
     ----------
     earlier
         Nulls of an evaluation of other data: equal Skolem terms get the same nulls.
-
-    Examples
-    --------
-    >>> symbols = Symbols()
-    >>> nulls = Nulls(symbols)
-    >>> codes = nulls.invent("#f", np.array([[1], [2], [1]]), [Kind.INT])
-    >>> [str(symbols.value(code)) for code in codes]
-    ['_:n1', '_:n2', '_:n1']
     """
 
     def __init__(
@@ -97,7 +89,7 @@ class Nulls:
         self._numbers: dict[object, int] = {}  # index into the activations, by rule or function
         self._nestings = Nestings(symbols)
         self._given: set[int] = set()  # codes of the nulls in the data
-        self._owner: npt.NDArray[np.int64] = np.empty((0, 2), dtype=np.int64)  # activation of each null
+        self._owner: Codes = np.empty((0, 2), dtype=np.int64)  # activation of each null
 
     # --- invention ------------------------------------------------------------------
 

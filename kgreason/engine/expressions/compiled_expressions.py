@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from kgreason.base.errors import EvaluationError
 from kgreason.engine.chase.nulls import Nulls
@@ -41,7 +41,7 @@ from kgreason.engine.relations.fact_tables import (
     representable,
     widened,
 )
-from kgreason.engine.relations.symbols import Symbols, to_doubles
+from kgreason.engine.relations.symbols import Codes, Symbols, to_doubles
 from kgreason.language.check.checked_program import CheckedRule
 from kgreason.language.check.expressions import ARITHMETIC, LOGIC, MEMBERSHIP, ORDERS, walk
 from kgreason.language.functions import plain_name
@@ -61,10 +61,11 @@ COMPARE = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_
 EQUALITY = {"==": True, "!=": False, "<>": False}
 
 
+@dataclass
 class Scope:
     """Compilation context of the expressions of one rule.
 
-    Parameters
+    Attributes
     ----------
     layout
         Variable of each column of the rows.
@@ -74,20 +75,16 @@ class Scope:
         Source of the nulls of Skolem terms.
     """
 
-    def __init__(
-        self,
-        layout: Sequence[str],
-        kinds: Mapping[str, Kind],
-        symbols: Symbols,
-        rule: CheckedRule,
-        nulls: Nulls | None = None,
-    ) -> None:
-        self.layout = tuple(layout)
-        self.kinds = kinds
-        self.symbols = symbols
-        self.rule = rule
-        self.nulls = nulls
-        self.doubles = kinds.doubles if isinstance(kinds, VariableKinds) else frozenset()
+    layout: tuple[str, ...]
+    kinds: Mapping[str, Kind]
+    symbols: Symbols
+    rule: CheckedRule
+    nulls: Nulls | None = None
+
+    @property
+    def doubles(self) -> frozenset[str]:
+        """Variables of kind ANY whose numbers are doubles."""
+        return self.kinds.doubles if isinstance(self.kinds, VariableKinds) else frozenset()
 
     def compile(self, node: Expression) -> Compiled:
         """Kind of an expression and the function that computes it."""
@@ -323,13 +320,9 @@ class Scope:
         if operator in "/%":
             self.refuse(b == 0, "division by zero", whole, rows)
         with np.errstate(all="ignore"):
-            compute = {
-                "+": np.add,
-                "-": np.subtract,
-                "*": np.multiply,
-                "/": np.divide,
-                "%": np.fmod,
-            }[operator]
+            compute = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "%": np.fmod}[
+                operator
+            ]
             result: Values = compute(a, b, dtype=np.float64)
         finite = np.isfinite(result)
         if not finite.all():
@@ -350,7 +343,7 @@ class Scope:
         return np.asarray(exact, dtype=np.int64)
 
     def error(
-        self, message: str, row: npt.NDArray[np.int64], names: Sequence[str], hint: str | None = None
+        self, message: str, row: Codes, names: Sequence[str], hint: str | None = None
     ) -> EvaluationError:
         """Error that shows the binding of some variables in one row, and its group as far as it is known."""
         aggregation = self.rule.aggregation
@@ -360,7 +353,7 @@ class Scope:
         message += f", in the group {self.binding(row, group)}" if group else ""
         return EvaluationError(message, self.rule.text, self.rule.span, hint)
 
-    def binding(self, row: npt.NDArray[np.int64], names: Sequence[str]) -> str:
+    def binding(self, row: Codes, names: Sequence[str]) -> str:
         """Text of a binding, for error messages."""
         return ", ".join(f"{name} = {brief(self._value(row, name))}" for name in names)
 
@@ -369,7 +362,7 @@ class Scope:
         """Variables shown to users."""
         return tuple(dict.fromkeys(name for name in self.layout if not name.startswith(("#", "_"))))
 
-    def _value(self, row: npt.NDArray[np.int64], name: str) -> Value:
+    def _value(self, row: Codes, name: str) -> Value:
         column = self.layout.index(name)
         kind = self.kinds[name]
         values = decode(kind, row[column : column + 1], self.symbols)
@@ -408,14 +401,7 @@ CONTRIBUTIONS = "doubles reach further than integers of 64 bits: as_double(...) 
 
 
 def advice(what: str, node: Expression) -> str | None:
-    """Hint for an evaluation error, where the remedy is obvious.
-
-    Examples
-    --------
-    >>> from kgreason.language.syntax.syntax_tree import Constant, Variable
-    >>> advice("division by zero", Binary("/", Constant(1), Variable("X")))
-    'test the divisor first, as in if(X == 0, ..., 1 / X)'
-    """
+    """Hint for an evaluation error, where the remedy is obvious."""
     match node:
         case Binary("/" | "%", _, divisor) if what == "division by zero" and variables(divisor):
             return f"test the divisor first, as in if({divisor} == 0, ..., {node})"

@@ -9,18 +9,11 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from kgreason.base.errors import EvaluationError
-from kgreason.engine.expressions.builtin_functions import (
-    LARGEST,
-    SMALLEST,
-    Refusal,
-    call,
-    call_user,
-    matches,
-)
+from kgreason.engine.expressions.builtin_functions import LARGEST, SMALLEST, Refusal, call, call_user, matches
 from kgreason.engine.plan.expression_kinds import NUMBERS, RESULTS, join_all
 from kgreason.engine.relations.fact_tables import Kind, Values, dtype
 from kgreason.engine.relations.rows import Rows
-from kgreason.engine.relations.symbols import Symbols
+from kgreason.engine.relations.symbols import Symbols, once_each
 from kgreason.language.functions import Signature, plain_name, signature
 from kgreason.language.syntax.syntax_tree import Binary, Call, Expression
 from kgreason.language.values import Null, Value
@@ -129,9 +122,8 @@ def _coalesce(scope: _Scope, kind: Kind, operands: Sequence[Compiled]) -> Functi
 
 def _nulls(scope: _Scope, codes: Values) -> Values:
     """Mask of the codes of labelled nulls."""
-    found, which = np.unique(codes, return_inverse=True)
-    flags = [isinstance(v, Null) for v in scope.symbols.values(found.tolist())]
-    return (np.array(flags, dtype=np.bool_) | (found < 0))[which]
+    value = scope.symbols.value
+    return once_each(codes, lambda found: [c < 0 or isinstance(value(c), Null) for c in found.tolist()]) > 0
 
 
 def _quick(scope: _Scope, node: Call, name: str, kind: Kind, operands: Sequence[Compiled]) -> Function | None:
@@ -144,7 +136,7 @@ def _quick(scope: _Scope, node: Call, name: str, kind: Kind, operands: Sequence[
     if name in ("is_null", "is_not_null"):
         if Kind.ANY in kinds:
             return lambda rows: _nulls(scope, np.atleast_1d(first(rows))) == (name == "is_null")
-        return lambda _rows: np.asarray(name != "is_null")
+        return lambda _: np.asarray(name != "is_null")
     if name in ("min", "max") and kinds <= {*NUMBERS, Kind.BOOL, Kind.DATE}:
         better = np.minimum if name == "min" else np.maximum
         return lambda rows: reduce(better, [f(rows).astype(dtype(kind)) for f in functions])

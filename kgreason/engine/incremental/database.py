@@ -18,6 +18,7 @@ from kgreason.engine.relations import hash_kernels, index_kernels
 from kgreason.engine.relations.fact_tables import Kind
 from kgreason.engine.relations.relation import Index, Relation
 from kgreason.engine.relations.rows import Rows, Slots, chunks, grown
+from kgreason.engine.relations.symbols import Codes
 from kgreason.engine.seminaive.rule_pipeline import Joining, Probe
 
 SLACK = 1 << 10  # removed rows that the buffer may hold however few rows remain
@@ -52,8 +53,8 @@ class LiveIndex(Index):
     def _fold(self, stop: int) -> None:
         """Keep the rows in their chains."""
 
-    def begin(self) -> None:
-        """Clear the index."""
+    def clear(self) -> None:
+        """Remove all rows."""
         self.slots, self.stop, self.keys = Slots(), 0, 0
         self.entries, self.following = self.entries[:16].copy(), self.following[:16].copy()
 
@@ -80,7 +81,7 @@ class LiveIndex(Index):
         nothing = np.empty((0, width), dtype=np.int64)
         return np.concatenate([nothing, *(batch.copy() for batch in joined(iter([keys])))])
 
-    def _arrays(self) -> tuple[Rows, npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+    def _arrays(self) -> tuple[Rows, Codes, npt.NDArray[np.int32]]:
         return self.entries, self.slots.array, self.following
 
 
@@ -96,15 +97,9 @@ class Store(Relation):
     key
         Columns of the primary index, used for membership tests; by default a column with few rows per value, or else
         all columns.
-
-    Examples
-    --------
-    >>> store = Store(2, np.array([[1, 2], [1, 3]]))
-    >>> store.remove(np.array([[1, 2]]))
-    >>> store.append(np.array([[4, 5]]))
-    >>> store.rows(Part.ALL).tolist(), store.holds(np.array([[1, 2], [4, 5]])).tolist()
-    ([[1, 3], [4, 5]], [False, True])
     """
+
+    indexes: dict[tuple[int, ...], LiveIndex]  # type: ignore[assignment]
 
     def __init__(self, arity: int, rows: Rows, key: Sequence[int] | None = None) -> None:
         super().__init__(arity)
@@ -155,18 +150,12 @@ class Store(Relation):
         if not len(rows):
             return
         with memory.unlimited():
-            for index in self.live_indexes():
-                done = index.remove(rows)
-                assert done == len(rows)
+            for index in self.indexes.values():
+                removed = index.remove(rows)
+                assert removed == len(rows)
             self.live -= len(rows)
             if self.count - self.live > max(self.live, SLACK):
                 self._compact()
-
-    def live_indexes(self) -> Iterator[LiveIndex]:
-        """All indexes."""
-        for index in self.indexes.values():
-            assert isinstance(index, LiveIndex)
-            yield index
 
     def index(self, columns: tuple[int, ...]) -> LiveIndex:
         """Index on some columns, created at first use; removed rows are not in it."""
@@ -176,13 +165,12 @@ class Store(Relation):
                 self._compact()
             found = self.indexes[columns] = LiveIndex(self, columns)
             found.extend(self.count)
-        assert isinstance(found, LiveIndex)
         return found
 
     def _compact(self) -> None:
         self._hold(self.rows(Part.ALL))
-        for index in self.live_indexes():
-            index.begin()
+        for index in self.indexes.values():
+            index.clear()
         self._extend_indexes()
 
     def enough(self, columns: Sequence[int]) -> Sequence[int]:
@@ -200,7 +188,7 @@ class Store(Relation):
         """All rows in chunks."""
         yield from chunks(self.rows(part))
 
-    def column(self, position: int) -> npt.NDArray[np.int64]:
+    def column(self, position: int) -> Codes:
         """Contiguous array of the values at a position."""
         return np.ascontiguousarray(self.rows(Part.ALL)[:, position])
 
@@ -241,17 +229,13 @@ class Change:
         return bool(len(self.added) or len(self.removed))
 
 
-Deltas = dict[str, Change]
-"""Changes by predicate."""
+Deltas = dict[str, Change]  # changes by predicate
 
 
 # an update pays one unit of work for each row that it handles, which costs it as much as `SHARE` facts an evaluation
 SHARE = 24
-
 LEAST = 1 << 10  # units that an update may spend however few facts there are
-
 JOINED = 4  # rows found by a join per unit
-
 ANEW = 4  # recomputed facts of a stratum per unit
 PART = 8  # an edit of more than one in so many given facts is not applied incrementally
 
@@ -306,7 +290,7 @@ class Base:
         Number of edge ends at each vertex, by code; `None` if the predicate is not one of vertices.
     """
 
-    def __init__(self, data: Store, stated: Rows, ends: npt.NDArray[np.int64] | None) -> None:
+    def __init__(self, data: Store, stated: Rows, ends: Codes | None) -> None:
         self.data = data
         self.stated = Store(data.arity, stated)
         self.ends = ends
@@ -330,7 +314,7 @@ class Base:
             pieces.append(np.flatnonzero(self.ends > 0).reshape(-1, 1))
         return distinct(np.concatenate(pieces))
 
-    def count_ends(self, codes: npt.NDArray[np.int64], by: int) -> tuple[Rows, Rows]:
+    def count_ends(self, codes: Codes, by: int) -> tuple[Rows, Rows]:
         """Add (or subtract) ends of edges; returns the added and the removed vertices."""
         assert self.ends is not None
         vertices, times = np.unique(codes, return_counts=True)

@@ -26,18 +26,10 @@ from kgreason.engine.incremental.rule_queries import used
 from kgreason.engine.plan import ir
 from kgreason.engine.plan.expression_kinds import join
 from kgreason.engine.plan.static_kinds import Kinds
-from kgreason.engine.relations.fact_tables import (
-    Codes,
-    Facts,
-    Kind,
-    Table,
-    converted,
-    decode,
-    stated,
-)
+from kgreason.engine.relations.fact_tables import Facts, Kind, Table, converted, decode, stated
 from kgreason.engine.relations.relation import Relation
 from kgreason.engine.relations.rows import Rows, first_rows
-from kgreason.engine.relations.symbols import Symbols, key, once_each
+from kgreason.engine.relations.symbols import Codes, Symbols, key, once_each
 from kgreason.engine.seminaive.evaluation import Chase, table
 from kgreason.language.check.checked_program import CheckedAtom, CheckedProgram, Keyed
 from kgreason.language.syntax.syntax_tree import Constant

@@ -18,9 +18,9 @@ from kgreason.engine.incremental.database import ANEW, Change, Database, Deltas
 from kgreason.engine.incremental.rule_queries import GIVEN, Touching, admissible, bound_by, given, touching
 from kgreason.engine.plan import ir
 from kgreason.engine.plan.planner import compile_rule
-from kgreason.engine.relations.fact_tables import Codes
-from kgreason.engine.relations.relation import KeyedRelation, Relation
+from kgreason.engine.relations.relation import Relation, empty_relation
 from kgreason.engine.relations.rows import Rows
+from kgreason.engine.relations.symbols import Codes
 from kgreason.engine.seminaive.fixpoint import Fixpoint
 from kgreason.language.check.checked_program import Keyed
 from kgreason.language.syntax.syntax_tree import Variable
@@ -51,12 +51,9 @@ class Recomputing:
         return found
 
     def _empty(self, predicate: str) -> Relation:
-        context, keyed = self.database.context, self.keyed.get(predicate)
-        arity = context.stores[predicate].arity
-        if keyed is None:
-            return Relation(arity)
-        kind = context.kinds[predicate][keyed.position]
-        return KeyedRelation(arity, keyed, kind, context.nulls.symbols, context.limits)
+        context, arity = self.database.context, self.database.stores[predicate].arity
+        keyed, symbols = self.keyed.get(predicate), context.nulls.symbols
+        return empty_relation(arity, keyed, context.kinds[predicate], symbols, context.limits)
 
 
 def divisible(plan: ir.StratumPlan) -> bool:

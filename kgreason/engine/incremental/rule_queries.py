@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kgreason.engine.incremental.database import JOINED, Change, Context, distinct
-from kgreason.engine.plan import ir
 from kgreason.engine.plan.planner import compile_rule
 from kgreason.engine.relations.fact_tables import Kind
 from kgreason.engine.relations.relation import Relation
@@ -19,7 +18,6 @@ from kgreason.language.check.checked_program import Assign, CheckedAtom, Checked
 from kgreason.language.syntax.syntax_tree import Term, Variable
 
 GIVEN, ANSWER = "#given", "#answer"
-NOWHERE = ir.StratumPlan(frozenset(), (), False, False)
 
 
 class Delta(Relation):
@@ -95,7 +93,7 @@ class Totals(Question):
         list(self._new().lines)
 
     def _new(self) -> Aggregating:
-        return Aggregating(self.plan, self.kinds, self.relations, self.context.nulls, NOWHERE)
+        return Aggregating(self.plan, self.kinds, self.relations, self.context.nulls, frozenset())
 
     def answers(self) -> Batches:
         """Head rows in batches."""

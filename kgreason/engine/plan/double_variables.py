@@ -8,7 +8,8 @@ from collections.abc import Collection, Mapping
 import numpy as np
 
 from kgreason.engine.plan.ir import plain
-from kgreason.engine.relations.fact_tables import Codes, Facts, Kind
+from kgreason.engine.relations.fact_tables import Facts, Kind
+from kgreason.engine.relations.symbols import Codes
 from kgreason.language.check.checked_program import (
     Aggregation,
     Assign,
@@ -168,13 +169,7 @@ def double_variables(rule: CheckedRule, positions: Collection[Position]) -> froz
 
 
 def gives_double(node: Expression, names: Collection[str]) -> bool:
-    """Whether the numeric values of an expression are doubles, if those of the variables `names` are.
-
-    Examples
-    --------
-    >>> gives_double(Binary("*", Variable("X"), Constant(2)), {"X"})
-    True
-    """
+    """Whether the numeric values of an expression are doubles, if those of the variables `names` are."""
     match node:
         case Constant() | Variable():
             return _term(node, names)

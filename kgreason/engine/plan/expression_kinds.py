@@ -68,13 +68,7 @@ Complaint = Callable[[str, Expression, str, str, str | None], None]
 
 
 def kind_of(value: Value) -> Kind:
-    """Kind of a Python value.
-
-    Examples
-    --------
-    >>> kind_of(True).name, kind_of(0.5).name, kind_of((1, 2)).name
-    ('BOOL', 'DOUBLE', 'LIST')
-    """
+    """Kind of a Python value."""
     if isinstance(value, bool):
         return Kind.BOOL
     if isinstance(value, int):
@@ -110,13 +104,7 @@ def join_all(kinds: Sequence[Kind | None]) -> Kind | None:
 
 
 def words(given: Signature, name: str) -> str:
-    """Description of the parameters of a function.
-
-    Examples
-    --------
-    >>> words(signature("substring", 2), "substring")
-    'substring takes a string, an integer and optionally an integer'
-    """
+    """Description of the parameters of a function."""
     required = [_article(t) for t in given.parameters[: len(given.parameters) - given.optional]]
     optional = [_article(t) for t in given.parameters[len(required) :]]
     text = " and ".join(filter(None, [", ".join(required[:-1]), *required[-1:]])) if required else ""

@@ -120,11 +120,7 @@ def _steps(rule: CheckedRule, positions: Mapping[str, int], kinds: Kinds) -> Ste
         return None
     terms = tuple(Variable(v) for v in wanted)
     body = replace(
-        rule,
-        head=CheckedAtom("#steps", terms, rule.head.span),
-        positives=rest,
-        aggregation=None,
-        after=(),
+        rule, head=CheckedAtom("#steps", terms, rule.head.span), positives=rest, aggregation=None, after=()
     )
     known = kinds.of_rule(rule)
     tables = kinds.tables()
@@ -211,19 +207,7 @@ WIDTH = 2  # largest number of variables of a factored join; more would make it 
 
 
 def factored(program: CheckedProgram) -> CheckedProgram:
-    """Factor joins with few results into hidden predicates; the program derives the same facts in fewer steps.
-
-    Examples
-    --------
-    >>> from kgreason.language.check.program_checker import load_text
-    >>> text = "p(V, O) :- a(V, O). p(V, O) :- load(V, P), p(P, A), q(A, O). q(A, O) :- p(O, A)."
-    >>> for rule in factored(load_text(text)).rules:
-    ...     print(rule.head, *rule.positives)
-    p(V, O) a(V, O)
-    #join1(A, V) p(P, A) load(V, P)
-    p(V, O) #join1(A, V) q(A, O)
-    q(A, O) p(O, A)
-    """
+    """Factor joins with few results into hidden predicates; the program derives the same facts in fewer steps."""
     if any(rule.inventions for rule in program.rules):
         return program  # the chase needs the rules as written
     joins: list[CheckedAtom] = []

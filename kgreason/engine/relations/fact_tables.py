@@ -15,11 +15,10 @@ from kgreason.base import memory
 from kgreason.base.errors import EvaluationError, InexactError
 from kgreason.base.printable import Displayed
 from kgreason.engine.relations.rows import Rows
-from kgreason.engine.relations.symbols import Symbols, once_each, to_doubles, whole
+from kgreason.engine.relations.symbols import Codes, Symbols, once_each, to_doubles, whole
 from kgreason.language.check.checked_program import CheckedAtom
 from kgreason.language.values import EXACT, Null, Value, as_double, inexact
 
-Codes = npt.NDArray[np.int64]
 Values: TypeAlias = npt.NDArray[Any]
 """Values of an expression: float64 for DOUBLE, bool for BOOL, else int64 as in `Kind`; one per row or one for all."""
 
@@ -210,7 +209,7 @@ def as_doubles(values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     return found
 
 
-def representable(values: npt.NDArray[np.int64]) -> bool:
+def representable(values: Codes) -> bool:
     """Whether all integers are small enough to be exact as doubles."""
     return not values.size or bool(values.max() <= EXACT and values.min() >= -EXACT)
 
@@ -234,14 +233,7 @@ def decoded(kinds: Sequence[Kind], columns: Sequence[Codes], symbols: Symbols) -
 
 
 def any_codes(data: Codes, kind: Kind, symbols: Symbols) -> Codes:
-    """Codes of a column converted to kind ANY, where a double that equals an integer becomes that integer.
-
-    Examples
-    --------
-    >>> symbols = Symbols()
-    >>> any_codes(np.array([7, 8, 7]), Kind.INT, symbols).tolist(), symbols.value(0)
-    ([0, 1, 0], 7)
-    """
+    """Codes of a column converted to kind ANY, where a double that equals an integer becomes that integer."""
     if kind in CODED:
         return data
     return once_each(data, lambda found: [symbols.intern(whole(v)) for v in decode(kind, found, symbols)])
@@ -257,13 +249,7 @@ def converted(data: Codes, kind: Kind, target: Kind, symbols: Symbols) -> Codes:
 
 
 def code(value: Value, kind: Kind, symbols: Symbols) -> int:
-    """Code of a constant at a position of some kind; InexactError for an integer that no double represents.
-
-    Examples
-    --------
-    >>> code(True, Kind.BOOL, Symbols()), code(1, Kind.DOUBLE, Symbols()) == code(1.0, Kind.DOUBLE, Symbols())
-    (1, True)
-    """
+    """Code of a constant at a position of some kind; InexactError for an integer that no double represents."""
     if kind is Kind.DOUBLE:
         return int(doubles(np.array([as_double(value)], dtype=np.float64))[0])  # type: ignore[arg-type]
     if kind is Kind.DATE:
@@ -337,14 +323,7 @@ def encoded(values: Sequence[Value], kind: Kind, symbols: Symbols) -> Values:
 
 
 def distinct(columns: Sequence[Codes]) -> tuple[list[Codes], npt.NDArray[np.intp]]:
-    """Distinct rows of some columns, by column, and the index of each row among them.
-
-    Examples
-    --------
-    >>> rows, which = distinct([np.array([1, 2, 1]), np.array([5, 5, 5])])
-    >>> [r.tolist() for r in rows], which.tolist()
-    ([[1, 2], [5, 5]], [0, 1, 0])
-    """
+    """Distinct rows of some columns, by column, and the index of each row among them."""
     values, which = np.unique(columns[0], return_inverse=True)
     rows = [values]
     for column in columns[1:]:

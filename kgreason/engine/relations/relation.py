@@ -16,7 +16,7 @@ from kgreason.engine.relations import hash_kernels, index_kernels
 from kgreason.engine.relations import hash_kernels as kernels
 from kgreason.engine.relations.fact_tables import Kind
 from kgreason.engine.relations.rows import CHUNK, Rows, Slots, chunks, grown, lengthen
-from kgreason.engine.relations.symbols import Symbols, rank
+from kgreason.engine.relations.symbols import Codes, Symbols, rank
 from kgreason.language.check.checked_program import Keyed
 from kgreason.language.values import Null, Value
 
@@ -35,7 +35,7 @@ class Index:
         self.relation = relation
         self.key = np.array(columns, dtype=np.int64)
         self.rest = np.array([i for i in range(relation.arity) if i not in columns], dtype=np.int64)
-        self.where: npt.NDArray[np.int64] = np.empty(relation.arity, dtype=np.int64)
+        self.where: Codes = np.empty(relation.arity, dtype=np.int64)
         self.where[self.key] = -1 - np.arange(len(self.key))
         self.where[self.rest] = np.arange(len(self.rest))
         self.slots = Slots()
@@ -122,13 +122,13 @@ class Relation:
 
     def __init__(self, arity: int) -> None:
         self._buffer: Rows | None = np.empty((16, arity), dtype=np.int64)
-        self._columns: tuple[npt.NDArray[np.int64], ...] = ()
+        self._columns: tuple[Codes, ...] = ()
         self.arity = arity
         self.fluid: int | None = None  # position whose value may change in place
         self.stable = self.seen = self.count = 0
         self.indexes: dict[tuple[int, ...], Index] = {}
         self.key = np.arange(arity, dtype=np.int64)
-        self._bits: npt.NDArray[np.int64] | None = _share(np.zeros(arity, dtype=np.int64))
+        self._bits: Codes | None = _share(np.zeros(arity, dtype=np.int64))
         self._slots = Slots(packed=self._bits is not None)
         self._matrix: Rows | None = None
         self._matrix_columns = 0
@@ -146,7 +146,7 @@ class Relation:
     def buffer(self, rows: Rows) -> None:
         self._buffer = rows
 
-    def adopt(self, columns: tuple[npt.NDArray[np.int64], ...]) -> None:
+    def adopt(self, columns: tuple[Codes, ...]) -> None:
         """Replace the content by the distinct rows of some columns; no rows can be added afterwards."""
         self._buffer, self._columns = None, columns
         self.count = len(columns[0])
@@ -154,7 +154,7 @@ class Relation:
         self._slots = Slots(packed=self._bits is not None)
         self.settle()
 
-    def column(self, position: int) -> npt.NDArray[np.int64]:
+    def column(self, position: int) -> Codes:
         """Contiguous array of the values at a position."""
         if self._buffer is None:
             return self._columns[position]
@@ -321,7 +321,7 @@ class Relation:
         return found
 
 
-def _share(needs: npt.NDArray[np.int64]) -> npt.NDArray[np.int64] | None:
+def _share(needs: Codes) -> Codes | None:
     """Bits per column of a packed row, 62 in total; `None` if these are too few."""
     spare = 62 - int(needs.sum())
     return needs + spare // max(len(needs), 1) if spare >= 0 and len(needs) <= 62 else None
@@ -343,15 +343,11 @@ class KeyedRelation(Relation):
         self.symbols = symbols
         self.limits = limits
         self.key = np.array([i for i in range(arity) if i != keyed.position], dtype=np.int64)
-        self.propagated: npt.NDArray[np.int64] = np.empty(
-            16, dtype=np.int64
-        )  # value of each row when last recent
-        self.stamps: npt.NDArray[np.int64] = np.full(
-            16, -1, dtype=np.int64
-        )  # round of each row's last change
+        self.propagated: Codes = np.empty(16, dtype=np.int64)  # value of each row when last recent
+        self.stamps: Codes = np.full(16, -1, dtype=np.int64)  # round of each row's last change
         self.now = 0
         self._numbers: dict[bytes, int] = {}  # row by key, where values are combined in Python
-        self.changed: npt.NDArray[np.int64] = np.empty(16, dtype=np.int64)  # rows changed in this round
+        self.changed: Codes = np.empty(16, dtype=np.int64)  # rows changed in this round
         self.n_changed = 0
         self.recent: Rows = self.buffer[:0]
 
@@ -445,6 +441,15 @@ class KeyedRelation(Relation):
     def batches(self, part: Part) -> Iterator[Rows]:
         """Chunks of a part."""
         return chunks(self.recent) if part is Part.RECENT else super().batches(part)
+
+
+def empty_relation(
+    arity: int, keyed: Keyed | None, kinds: Sequence[Kind], symbols: Symbols, limits: Limits
+) -> Relation:
+    """Relation without rows, keyed or not."""
+    if keyed is None:
+        return Relation(arity)
+    return KeyedRelation(arity, keyed, kinds[keyed.position], symbols, limits)
 
 
 def _better(old: Value, new: Value, keyed: Keyed) -> Value:

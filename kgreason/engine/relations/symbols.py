@@ -39,7 +39,7 @@ class Symbols:
         self._loaded = 0
         self._list: list[Value] = []  # values of the first codes, at least those that are not in `_texts`
         self._dict: dict[Hashable, int] = {}  # codes of the first values of `_list`
-        self._ranks: npt.NDArray[np.int64] = np.empty(0, dtype=np.int64)  # ranks of the values so far
+        self._ranks: Codes = np.empty(0, dtype=np.int64)  # ranks of the values so far
         self._mixed = False  # whether there are values other than strings
         self._whole: dict[int, int] = {}  # code of each double that equals an integer -> code of the integer
         self.calls: dict[Hashable, Value] = {}  # results of user-defined functions, by function and arguments
@@ -74,7 +74,7 @@ class Symbols:
         """Whether a string or a null has a code."""
         return value in self._codes
 
-    def encode(self, strings: Iterable[str]) -> npt.NDArray[np.int64]:
+    def encode(self, strings: Iterable[str]) -> Codes:
         """Codes of strings; new ones are added."""
         strings = strings if isinstance(strings, list | tuple) else list(strings)
         if not strings:
@@ -86,7 +86,7 @@ class Symbols:
                 values.append(string)
         return np.fromiter(map(codes.__getitem__, strings), dtype=np.int64, count=len(strings))
 
-    def load(self, texts: Sequence[ArrowArray]) -> npt.NDArray[np.int64]:
+    def load(self, texts: Sequence[ArrowArray]) -> Codes:
         """Codes of the strings in Arrow arrays of large strings, without creating Python objects."""
         count = self._loaded
         if count < len(self._list):  # some codes are of values outside the Arrow array
@@ -101,7 +101,7 @@ class Symbols:
         np.concatenate([as_numpy(chunk.indices) for chunk in encoded.chunks], out=codes)
         return codes[count:]
 
-    def texts(self, codes: npt.NDArray[np.int64]) -> ArrowArray:
+    def texts(self, codes: Codes) -> ArrowArray:
         """Strings with the given codes, as an Arrow array."""
         if len(codes) and codes.max() < self._loaded:
             return self._texts.take(as_arrow(codes))
@@ -129,21 +129,21 @@ class Symbols:
                 self._whole[found] = self.intern(whole(value))
         return found
 
-    def recoded(self, codes: npt.NDArray[np.int64], other: Symbols) -> npt.NDArray[np.int64]:
+    def recoded(self, codes: Codes, other: Symbols) -> Codes:
         """Codes in this table of values that are coded by another one."""
         return once_each(codes, lambda found: [self.intern(v) for v in other.values(found.tolist())])
 
-    def unified(self, codes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def unified(self, codes: Codes) -> Codes:
         """The codes, with each double that equals an integer replaced by the integer."""
         if not self._whole or not np.isin(codes, list(self._whole)).any():
             return codes
         return once_each(codes, lambda found: [self._whole.get(c, c) for c in found.tolist()])
 
-    def doubled(self, codes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def doubled(self, codes: Codes) -> Codes:
         """The codes, with each integer replaced by the equal double."""
         return once_each(codes, lambda found: list(map(self.intern, to_doubles(self.values(found.tolist())))))
 
-    def nulls(self, first: int, count: int) -> npt.NDArray[np.int64]:
+    def nulls(self, first: int, count: int) -> Codes:
         """Codes of `count` nulls, numbered from `first`."""
         made = [Null(number) for number in range(first, first + count)]
         start = len(self)
@@ -163,7 +163,7 @@ class Symbols:
         values = self._values
         return [values[c] for c in codes]
 
-    def ranks(self) -> npt.NDArray[np.int64]:
+    def ranks(self) -> Codes:
         """Rank of each code in the order of strings: ``ranks[a] < ranks[b]`` compares strings.
 
         Values of different types, and values without an order, are ordered by `rank`.
@@ -182,9 +182,7 @@ class Symbols:
         return ranks
 
 
-def once_each(
-    codes: npt.NDArray[np.int64], function: Callable[[npt.NDArray[np.int64]], Sequence[int]]
-) -> npt.NDArray[np.int64]:
+def once_each(codes: Codes, function: Callable[[Codes], Sequence[int]]) -> Codes:
     """Replace codes by the results of a function, which gets the distinct codes."""
     found, which = np.unique(codes, return_inverse=True)
     return np.array(function(found), dtype=np.int64)[which].reshape(codes.shape)
@@ -215,13 +213,7 @@ def form(value: Value) -> Hashable:
 
 
 def whole(value: Value) -> Value:
-    """The integer equal to a double if there is one of 64 bits; any other value unchanged.
-
-    Examples
-    --------
-    >>> whole(2.0), whole(2.5), whole("a")
-    (2, 2.5, 'a')
-    """
+    """The integer equal to a double if there is one of 64 bits; any other value unchanged."""
     if isinstance(value, float) and value.is_integer() and -(2.0**63) <= value < 2.0**63:
         return int(value)
     return value
@@ -282,3 +274,6 @@ def _midnight(value: Value) -> Value:
     if isinstance(value, date) and not isinstance(value, datetime):
         return datetime.combine(value, time())
     return value
+
+
+Codes = npt.NDArray[np.int64]

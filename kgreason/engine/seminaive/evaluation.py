@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 
 from kgreason.base.errors import Diagnostic, EvaluationError, InexactError
@@ -19,7 +19,7 @@ from kgreason.engine.plan.planner import compile_program
 from kgreason.engine.plan.separable_strata import factored
 from kgreason.engine.plan.static_kinds import Kinds, Position, infer
 from kgreason.engine.relations.fact_tables import Facts, Kind, Table, stated
-from kgreason.engine.relations.relation import KeyedRelation, Relation
+from kgreason.engine.relations.relation import KeyedRelation, Relation, empty_relation
 from kgreason.engine.relations.rows import Rows, chunks
 from kgreason.engine.relations.symbols import Symbols
 from kgreason.engine.seminaive.fixpoint import Fixpoint, Watch
@@ -157,31 +157,25 @@ def _relevant(program: CheckedProgram, facts: Facts) -> Facts:
     return Facts(tables, facts.symbols)
 
 
+@dataclass
 class Chase:
     """Chase over the strata of a program, restarted after each unification of nulls.
 
     Only the nulls survive a restart, with their unifications: the next run derives all facts with the unified values.
     """
 
-    def __init__(
-        self,
-        program: CheckedProgram,
-        facts: Facts,
-        plan: ir.Plan,
-        limits: Limits,
-        watch: Watch | None,
-        earlier: Nulls | None,
-    ) -> None:
-        self.program = program
-        self.facts = facts
-        self.plan = plan
-        self.limits = limits
-        self.watch = watch
-        self.earlier = earlier
-        self.profile = False
-        self.restarts = 0
-        self.done: list[StratumStats] = []
-        self.relations: dict[str, Relation] = {}
+    program: CheckedProgram
+    facts: Facts
+    plan: ir.Plan
+    limits: Limits
+    watch: Watch | None
+    earlier: Nulls | None
+    profile: bool = False
+    restarts: int = 0
+    done: list[StratumStats] = field(default_factory=list)
+    relations: dict[str, Relation] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
         self.nulls = self._nulls()
 
     def _nulls(self) -> Nulls:
@@ -242,12 +236,7 @@ class Chase:
                 done.append(fixpoint.stats())
             here = [u for u in unifications if u.predicate in stratum.predicates]
             unifications = [u for u in unifications if u not in here]
-            doubles = [(u.predicate, 0) in plan.doubles for u in here]
-            merged = [
-                unify(u, self.relations, plan.kinds, self.nulls, double=double)
-                for u, double in zip(here, doubles, strict=True)
-            ]
-            if any(merged):
+            if sum(unify(u, self.relations, plan.kinds, self.nulls, plan.doubles) for u in here):
                 return True
         # no unification is pending, so that violations are final
         deny(denials, self.relations, plan.kinds, symbols)
@@ -255,31 +244,22 @@ class Chase:
 
 
 def _load(
-    program: CheckedProgram,
-    facts: Facts,
-    kinds: Mapping[str, Sequence[Kind]],
-    limits: Limits,
-    nulls: Nulls,
+    program: CheckedProgram, facts: Facts, kinds: Mapping[str, Sequence[Kind]], limits: Limits, nulls: Nulls
 ) -> dict[str, Relation]:
     relations: dict[str, Relation] = {}
     for predicate, arity in program.arities.items():
         keyed = program.keyed.get(predicate)
-        relation = relations[predicate] = (
-            Relation(arity)
-            if keyed is None
-            else KeyedRelation(arity, keyed, kinds[predicate][keyed.position], facts.symbols, limits)
-        )
+        relation = empty_relation(arity, keyed, kinds[predicate], facts.symbols, limits)
+        relations[predicate] = relation
         table = facts.tables.get(predicate)
         if table is not None and table.length:
-            try:
-                rows = _rows(table, kinds[predicate], nulls)
-            except InexactError as error:
-                raise EvaluationError(
-                    f"{error.message}, in the data of {predicate}", hint=error.hint
-                ) from None
             same = table.kinds == tuple(kinds[predicate]) and not nulls.identities.unified
             try:
+                rows = _rows(table, kinds[predicate], nulls)
                 relation.load(rows, distinct=same and Kind.ANY not in table.kinds)
+            except InexactError as error:
+                what = f"{error.message}, in the data of {predicate}"
+                raise EvaluationError(what, hint=error.hint) from None
             except Refusal as refusal:
                 raise EvaluationError(f"{refusal.what}, in the data of {predicate}") from None
     by_predicate: dict[str, list[CheckedAtom]] = {}
@@ -287,10 +267,8 @@ def _load(
         by_predicate.setdefault(fact.predicate, []).append(fact)
     for predicate, atoms in by_predicate.items():
         _state(atoms, relations[predicate], kinds[predicate], facts.symbols)
-    derived = program.heads
-    for predicate, relation in relations.items():
-        if predicate not in derived:
-            relation.settle()
+    for predicate in relations.keys() - program.heads:
+        relations[predicate].settle()
     return relations
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from time import perf_counter
 
@@ -33,6 +34,7 @@ from kgreason.language.values import elements
 Watch = Callable[[Mapping[str, Relation]], None]
 
 
+@dataclass
 class Fixpoint:
     """Fixpoint of one stratum.
 
@@ -45,32 +47,26 @@ class Fixpoint:
     A fact of a keyed relation whose value improves becomes recent again and loses its older value.
     """
 
-    def __init__(
-        self,
-        plan: ir.StratumPlan,
-        kinds: Mapping[str, Sequence[Kind]],
-        relations: Mapping[str, Relation],
-        nulls: Nulls,
-        limits: Limits,
-        watch: Watch | None = None,
-        *,
-        profile: bool = False,
-    ) -> None:
-        self.plan = plan
-        self.limits = limits
-        self.watch = watch
-        self.profile = profile
+    plan: ir.StratumPlan
+    kinds: Mapping[str, Sequence[Kind]]
+    by_name: Mapping[str, Relation]
+    nulls: Nulls
+    limits: Limits
+    watch: Watch | None = None
+    profile: bool = False
+
+    def __post_init__(self) -> None:
         self.start = perf_counter()
-        self.symbols = nulls.symbols
         self.round = 1
         self.walks = 0
         self.given = 0  # codes from here on are of values made by recursive rules
-        self.by_name = relations
         self.current: Rule | None = None  # rule under evaluation
-        self.relations = [relations[p] for p in sorted(plan.predicates) if p in relations]
+        self.relations = [self.by_name[p] for p in sorted(self.plan.predicates) if p in self.by_name]
         self.rules = [
-            (Aggregating if rule.rule.aggregation else Plain)(rule, kinds, relations, nulls, plan)
-            for rule in plan.rules
+            (Aggregating if rule.rule.aggregation else Plain)(
+                rule, self.kinds, self.by_name, self.nulls, self.plan.predicates
+            )
+            for rule in self.plan.rules
         ]
 
     def run(self, progress: Progress) -> None:
@@ -96,7 +92,7 @@ class Fixpoint:
         for rule in self.rules:
             if not rule.plan.recursive:
                 progress.advance(self._apply(rule))
-        self.given = len(self.symbols)
+        self.given = len(self.nulls.symbols)
         recursive = [rule for rule in self.rules if rule.plan.recursive]
         separable = self.plan.separable if self.watch is None else None
         if separable is not None and self._separately(separable, progress):
@@ -179,7 +175,7 @@ class Fixpoint:
     @cached_property
     def _longest(self) -> int:
         """Number of elements of the longest given value."""
-        given = self.symbols.values(range(self.given))
+        given = self.nulls.symbols.values(range(self.given))
         return max((elements(value, sys.maxsize) for value in given), default=0)
 
     def _exhausted(self, rule: Rule, error: MemoryError) -> EvaluationError:

@@ -107,12 +107,12 @@ class Groups:
         # groups whose total could depend on the order of contributions
         self.unsure = np.empty(0, dtype=np.bool_)
 
-    def group(self, number: int) -> npt.NDArray[np.int64]:
+    def group(self, number: int) -> Ints:
         """Coded variables of a group."""
-        row: npt.NDArray[np.int64] = self.groups.rows[number]
+        row: Ints = self.groups.rows[number]
         return row
 
-    def below(self, values: npt.NDArray[np.int64], floor: int) -> npt.NDArray[np.bool_]:
+    def below(self, values: Ints, floor: int) -> npt.NDArray[np.bool_]:
         """Mask of the coded values less than `floor`."""
         return np.asarray((values.view(np.float64) if self.kind is Kind.DOUBLE else values) < floor)
 
@@ -144,14 +144,14 @@ class Groups:
         if track and changes:
             self._tally(self.touched[:changes], self.olds, self.news, self.fresh)
 
-    def changes(self) -> tuple[Rows, npt.NDArray[np.int64]]:
+    def changes(self) -> tuple[Rows, Ints]:
         """Groups whose total changed since the last call, and the coded totals; `Unfit` if a total overflows."""
         changed = self.changed[: self.n_changed].copy()
         self.n_changed = 0
         self.now += 1
         return self.groups.rows[changed], self._totals(changed)
 
-    def totals(self) -> tuple[Rows, npt.NDArray[np.int64]]:
+    def totals(self) -> tuple[Rows, Ints]:
         """All groups and their coded totals, if changes were not tracked; `Unfit` if a total overflows."""
         count = self.contributors.count
         if self.name == "median":
@@ -165,7 +165,7 @@ class Groups:
             self.unsure = self._unsure()
         return self.changes()
 
-    def _totals(self, groups: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def _totals(self, groups: Ints) -> Ints:
         if self.name == "avg":
             sizes = np.bincount(self.owner[: self.contributors.count], minlength=self.groups.count)[groups]
             with np.errstate(invalid="ignore"):
@@ -180,9 +180,7 @@ class Groups:
             raise Unfit(int(groups[np.argmax(apart)]), Refusal("integer overflow"))
         return self.whole[groups]
 
-    def _finite(
-        self, groups: npt.NDArray[np.int64], totals: npt.NDArray[np.float64]
-    ) -> npt.NDArray[np.float64]:
+    def _finite(self, groups: Ints, totals: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Totals of doubles, recomputed exactly where an intermediate result overflowed or `unsure` is set."""
         lost = ~np.isfinite(totals)
         if len(self.unsure):
@@ -219,7 +217,7 @@ class Groups:
             error = np.bincount(owner, minlength=count) * scale * 2.0**-100
             return np.asarray(rough | (high + (low + error) != high) | (high + (low - error) != high))
 
-    def _medians(self) -> npt.NDArray[np.int64]:
+    def _medians(self) -> Ints:
         owner, values = self.owner[: self.contributors.count], self.values[: self.contributors.count]
         numbers = values.view(np.float64) if self.kind is Kind.DOUBLE else values
         order = np.lexsort((numbers, owner))
@@ -233,13 +231,7 @@ class Groups:
         medians = np.where(lower == upper, lower.astype(np.float64), middle)
         return doubles(medians)
 
-    def _tally(
-        self,
-        touched: npt.NDArray[np.int64],
-        olds: npt.NDArray[np.int64],
-        news: npt.NDArray[np.int64],
-        fresh: npt.NDArray[np.int64],
-    ) -> None:
+    def _tally(self, touched: Ints, olds: Ints, news: Ints, fresh: Ints) -> None:
         self.n_changed = tally(
             touched,
             self.owner,
@@ -308,14 +300,7 @@ def contribute(
         value = batch[i, width]
         tag = hashed(batch, i, contributor_key, contributor_key)
         s = find(
-            batch,
-            i,
-            contributor_key,
-            contributor_key,
-            contributors,
-            contributor_key,
-            contributor_slots,
-            tag,
+            batch, i, contributor_key, contributor_key, contributors, contributor_key, contributor_slots, tag
         )
         if contributor_slots[s] >= 0:
             row = contributor_slots[s] & LOW

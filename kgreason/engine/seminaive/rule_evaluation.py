@@ -40,7 +40,7 @@ class Rule(ABC):
         kinds: Mapping[str, Sequence[Kind]],
         relations: Mapping[str, Relation],
         nulls: Nulls,
-        stratum: ir.StratumPlan,
+        live: frozenset[str],
     ) -> None:
         self.plan = plan
         self.head = relations[plan.rule.head.predicate]
@@ -50,8 +50,7 @@ class Rule(ABC):
         self.facts = self.changed = self.tried = 0
         self.rounds: list[RoundStats] = []
         self.relations = relations
-        self.stratum = stratum
-        self._pipeline = Pipeline(relations, kinds, plan.kinds, plan.rule, stratum.predicates, nulls)
+        self._pipeline = Pipeline(relations, kinds, plan.kinds, plan.rule, live, nulls)
 
     def pipeline(self) -> Pipeline:
         """New pipeline of the rule, without stages."""

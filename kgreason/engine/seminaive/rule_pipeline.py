@@ -16,7 +16,7 @@ from kgreason.engine.relations import index_kernels
 from kgreason.engine.relations.fact_tables import CODED, Kind, coded, sought
 from kgreason.engine.relations.relation import Index, Relation
 from kgreason.engine.relations.rows import CHUNK, Rows
-from kgreason.engine.relations.symbols import Symbols
+from kgreason.engine.relations.symbols import Codes, Symbols
 from kgreason.engine.seminaive.value_aggregates import misfit
 from kgreason.language.check.checked_program import Aggregation, Assign, CheckedAtom, CheckedRule, Filter
 from kgreason.language.syntax.syntax_tree import Constant, Expression, Variable
@@ -152,10 +152,10 @@ class Pipeline:
 
     def _coding(
         self, function: Callable[[Rows], npt.NDArray[np.generic]], kind: Kind, target: Kind
-    ) -> Callable[[Rows], npt.NDArray[np.int64]]:
+    ) -> Callable[[Rows], Codes]:
         return lambda rows: coded(function(rows), kind, target, self.symbols)
 
-    def _gather(self, sources: Sequence[int | Callable[[Rows], npt.NDArray[np.int64]]]) -> None:
+    def _gather(self, sources: Sequence[int | Callable[[Rows], Codes]]) -> None:
         """Append a projection: each column is a column of the rows or the result of a function."""
 
         def gather(rows: Rows) -> Rows:
@@ -221,7 +221,7 @@ class Pipeline:
         self.stages.append(Matching(self._probe(atom, relation, whole=True), ir.Part.ALL, False))
 
     def _project(self, atom: CheckedAtom) -> None:
-        sources: list[int | Callable[[Rows], npt.NDArray[np.int64]]] = []
+        sources: list[int | Callable[[Rows], Codes]] = []
         for term, target in zip(atom.terms, self.kinds[atom.predicate], strict=True):
             if isinstance(term, Variable) and self.variables[term.name] is target:
                 sources.append(self.layout.index(term.name))
@@ -282,8 +282,8 @@ class Probe:
     """
 
     index: Index
-    key: npt.NDArray[np.int64]
-    constants: npt.NDArray[np.int64]
+    key: Codes
+    constants: Codes
     checks: tuple[tuple[int, int], ...]
     text: str
 

@@ -15,6 +15,7 @@ from kgreason.engine.plan.ir import Separable, Steps, Threshold
 from kgreason.engine.relations.fact_tables import Kind
 from kgreason.engine.relations.relation import Relation
 from kgreason.engine.relations.rows import Rows, first_rows
+from kgreason.engine.relations.symbols import Codes
 from kgreason.engine.seminaive import walk_kernels
 
 EXACT = 2.0**53  # integers up to here are exact as doubles
@@ -25,7 +26,6 @@ BLOCKS = 32  # minimum per core, because light walks do not predict the cost of 
 LEAST = 1 << 16  # states allocated at once
 ROUNDS = 100_000  # number of rounds with separate counts
 States = npt.NDArray[np.int32]
-Codes = npt.NDArray[np.int64]
 Find = Callable[[Steps], tuple[Rows, Kind]]
 """Finds rows of `Steps.columns`, perhaps with duplicates, and contributions as last column; kind of these."""
 

@@ -23,9 +23,9 @@ from kgreason.engine.expressions.builtin_functions import (
 from kgreason.engine.plan.expression_kinds import COLLECTIONS, kind_of, remedy
 from kgreason.engine.plan.ir import plain
 from kgreason.engine.plan.static_kinds import COLLECTING
-from kgreason.engine.relations.fact_tables import Codes, Kind, decode, encoded
+from kgreason.engine.relations.fact_tables import Kind, decode, encoded
 from kgreason.engine.relations.rows import Rows
-from kgreason.engine.relations.symbols import Symbols, key, rank, to_doubles
+from kgreason.engine.relations.symbols import Codes, Symbols, key, rank, to_doubles
 from kgreason.language.check.checked_program import Aggregation
 from kgreason.language.values import Value
 
@@ -88,7 +88,7 @@ class Gathered:
         self.changed: dict[int, None] = {}
         self.result = Kind.DOUBLE if self.name in ("avg", "median") else COLLECTING.get(self.name, kind)
 
-    def group(self, number: int) -> npt.NDArray[np.int64]:
+    def group(self, number: int) -> Codes:
         """Coded variables of a group."""
         return np.array(list(self.numbers)[number], dtype=np.int64)
 
