@@ -72,18 +72,10 @@ NESTING = (Kind.ANY, Kind.LIST, Kind.SET)  # kinds of columns that can hold null
 class Activations:
     """Activations of one rule, or applications of one Skolem function, by number.
 
-    Attributes
-    ----------
-    name
-        Number of the rule, or name of the Skolem function; nesting is counted by this name.
-    kinds
-        Kinds of the frontier's columns.
-    state, nesting
-        State of each activation: `OPEN` until decided, then `MADE` or `SKIPPED`; nesting of its nulls (see `Nestings`).
-    nulls
-        Null of each activation, by function; -1 where there is none yet.
-    shapes, patterns, above
-        Shapes of the cyclic frontiers; pattern and isomorphic ancestors of each activation, computed when needed.
+    `name` is the number of the rule or the Skolem function, by which nesting is counted, and `kinds` are those of the
+    frontier's columns. An activation is `OPEN` until decided, then `MADE` or `SKIPPED`; `nesting` is that of its nulls,
+    and `nulls` has its null by function, -1 where there is none yet. The other attributes are found when needed: shapes
+    of the cyclic frontiers, and pattern and isomorphic ancestors of each activation.
     """
 
     name: int | str

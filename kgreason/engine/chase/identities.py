@@ -45,10 +45,7 @@ class Identities:
     def find(self, codes: Codes) -> Codes:
         """Current values of a column of kind ANY, LIST or SET, also inside of collections.
 
-        Raises
-        ------
-        EvaluationError
-            If a resulting collection is not a set, for instance one of booleans and numbers.
+        Raises EvaluationError if a resulting collection is not a set, for instance one of booleans and numbers.
         """
         found = self.shallow(codes)
         if not self.links or not len(found):
@@ -119,17 +116,10 @@ class Identities:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Link:
-    """Unification of two values in a run.
+    """Unification of two values, given by their codes, in a run, numbered from 0.
 
-    Attributes
-    ----------
-    left, right
-        Codes of the values.
-    run
-        Number of the run, from 0.
-    predicate, row
-        Hidden predicate of the dependency and its fact. Both are `None` for nulls of one function whose arguments
-        became equal.
+    `predicate` and `row` are the hidden predicate of the dependency and its fact; both are `None` for nulls of one
+    function whose arguments became equal.
     """
 
     left: int
@@ -151,18 +141,10 @@ class Made:
 
 @dataclass
 class Merges:
-    """Log of all unifications of one evaluation.
+    """Log of all unifications of one evaluation, in chronological order, and of the origin of each null by code.
 
-    Attributes
-    ----------
-    links
-        Unifications in chronological order.
-    made
-        Origins of the nulls, by code.
-    relations
-        Relations of each run that ended with unifications; strata that it did not reach are empty.
-    roots
-        Unified values at the start of each run except the first, the last one included.
+    `relations` are those of each run that ended with unifications; strata that it did not reach are empty. `roots` are
+    the unified values at the start of each run except the first, the last one included.
     """
 
     links: list[Link] = field(default_factory=list)

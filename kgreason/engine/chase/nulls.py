@@ -61,10 +61,7 @@ class Endless(Exception):
 class Nulls:
     """Nulls of one evaluation, kept when it restarts after a unification.
 
-    Parameters
-    ----------
-    earlier
-        Nulls of an evaluation of other data: equal Skolem terms get the same nulls.
+    Skolem terms get the same nulls as in an `earlier` evaluation of other data.
     """
 
     def __init__(

@@ -63,17 +63,7 @@ EQUALITY = {"==": True, "!=": False, "<>": False}
 
 @dataclass
 class Scope:
-    """Compilation context of the expressions of one rule.
-
-    Attributes
-    ----------
-    layout
-        Variable of each column of the rows.
-    kinds
-        Kind of each variable.
-    nulls
-        Source of the nulls of Skolem terms.
-    """
+    """Compilation context of the expressions of one rule; `layout` names the variable of each column of the rows."""
 
     layout: tuple[str, ...]
     kinds: Mapping[str, Kind]

@@ -88,15 +88,8 @@ class LiveIndex(Index):
 class Store(Relation):
     """Relation of distinct, settled rows with removal.
 
-    Removed rows stay in the buffer, outside all indexes, until they outnumber the others.
-
-    Parameters
-    ----------
-    rows
-        Distinct rows.
-    key
-        Columns of the primary index, used for membership tests; by default a column with few rows per value, or else
-        all columns.
+    Removed rows stay in the buffer, outside all indexes, until they outnumber the others. Membership tests use an index
+    on the columns `key`; by default on a column with few rows per value, or else on all columns.
     """
 
     indexes: dict[tuple[int, ...], LiveIndex]  # type: ignore[assignment]
@@ -278,16 +271,9 @@ class Context:
 
 
 class Base:
-    """Given facts of one predicate.
+    """Given facts of one predicate: editable ones, and those stated in the program.
 
-    Parameters
-    ----------
-    data
-        Editable facts.
-    stated
-        Facts stated in the program.
-    ends
-        Number of edge ends at each vertex, by code; `None` if the predicate is not one of vertices.
+    `ends` is the number of edge ends at each vertex, by code; `None` if the predicate is not one of vertices.
     """
 
     def __init__(self, data: Store, stated: Rows, ends: Codes | None) -> None:
@@ -331,16 +317,9 @@ class Base:
 
 @dataclass
 class Database:
-    """Stores of all predicates, and their given facts.
+    """Stores of all predicates, and their given facts; `log` has the inverse of each step of the current update.
 
-    Attributes
-    ----------
-    context
-        Stores by predicate, with the context of queries.
-    base
-        Given facts by predicate; if all facts are given, `Base.data` is the store itself.
-    log
-        Inverse of each step of the current update.
+    If all facts of a predicate are given, `Base.data` is the store itself.
     """
 
     context: Context

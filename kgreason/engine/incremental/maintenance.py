@@ -41,12 +41,8 @@ Strategy = Dividing | Rederiving | Recomputing
 class Updating:
     """Program whose strata are maintained, in order, under changes of the facts below them.
 
-    Parameters
-    ----------
-    chase
-        A finished evaluation without nulls.
-    own
-        The given facts, before completion of vertices by edge ends.
+    `chase` is a finished evaluation without nulls; `own` are the given facts before completion of vertices by edge
+    ends.
     """
 
     def __init__(self, chase: Chase, kinds: Kinds, program: CheckedProgram, own: Facts) -> None:
@@ -67,11 +63,7 @@ class Updating:
         self._tables = frozenset(own.tables)
         self._give(own)
         self.strata = [(s, _strategy(s, self.database, keyed)) for s in self.plan.strata]
-        self.general = {
-            id(s): Recomputing(s, self.database, keyed)
-            for s, how in self.strata
-            if not isinstance(how, Recomputing)
-        }
+        self.general = {id(s): Recomputing(s, self.database, keyed) for s in self.plan.strata}
 
     # --- given facts ----------------------------------------------------------------
 
@@ -113,9 +105,8 @@ class Updating:
         """Whether the plan admits such facts of a predicate."""
         if predicate not in self.database.base:
             return False
-        if predicate in self.needed and any(
-            (predicate, i) not in self.kinds.positions for i in range(given.arity)
-        ):
+        known = all((predicate, i) in self.kinds.positions for i in range(given.arity))
+        if predicate in self.needed and not known:
             return False
         kinds = self.base_kinds[predicate]
         return all(join(a, b) is b for a, b in zip(given.kinds, kinds, strict=True))
@@ -146,19 +137,17 @@ class Updating:
         A failed update is rolled back. The result is `None` if the update would cost more than a full evaluation; it is
         rolled back then, too.
         """
-        database, done = self.database, False
+        database = self.database
         database.log.clear()
         database.context.work.begin(sum(store.live for store in database.stores.values()))
         try:
-            changes = self._update(edits, add=add)
-            done = True
-        except Costly:
-            return None
-        finally:
-            if not done:
-                with memory.unlimited():
-                    database.undo()
-        return changes
+            return self._update(edits, add=add)
+        except BaseException as error:
+            with memory.unlimited():
+                database.undo()
+            if isinstance(error, Costly):
+                return None
+            raise
 
     def _update(self, edits: Mapping[str, Rows], *, add: bool) -> Deltas:
         changes: Deltas = {}
@@ -201,9 +190,9 @@ class Updating:
         codes, by = np.concatenate(vertices), 1 if add else -1
         if len(codes):
             for predicate, base in nodes.items():
-                came, went = base.count_ends(codes, by)
+                change = Change(*base.count_ends(codes, by))
                 self.database.log.append(partial(base.count_ends, codes, -by))
-                found.setdefault(predicate, []).append(Change(came, went))
+                found.setdefault(predicate, []).append(change)
         for predicate, changes in found.items():
             added = np.concatenate([change.added for change in changes])
             removed = np.concatenate([change.removed for change in changes])

@@ -30,16 +30,9 @@ class Delta(Relation):
 
 
 class Question:
-    """Prepared query of a rule in which one atom reads the given rows.
+    """Prepared query of a rule in which an atom of the predicate `GIVEN`, if there is one, reads the given rows.
 
-    Parameters
-    ----------
-    rule
-        Rule with an atom of the predicate `GIVEN`, or without.
-    variables
-        Kinds of its variables.
-    given, answer
-        Kinds of the columns of the given rows, and of the rows of a head `ANSWER`.
+    `given` and `answer` are the kinds of the given rows, and of the rows of a head `ANSWER`.
     """
 
     def __init__(

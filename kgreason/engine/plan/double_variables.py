@@ -113,12 +113,8 @@ def double_positions(
 ) -> set[Position]:
     """Positions that can hold a double, and functions ``(function, MADE)`` whose nulls can become one.
 
-    Parameters
-    ----------
-    known
-        Positions that facts can reach; rules without facts do not affect others.
-    more
-        Positions that hold doubles because of rules or facts that are not passed here.
+    Facts can reach the `known` positions; rules without facts do not affect others. `more` are positions that hold
+    doubles because of rules or facts that are not passed here.
     """
     found = set(more).intersection(known)
     found |= {

@@ -113,30 +113,14 @@ class RulePlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Threshold:
-    """Threshold of a total, which must be greater than `value` or, unless `strict`, equal to it."""
-
-    value: int | float
-    strict: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Steps:
     """Steps from values in facts of `source` to values in facts of `head`, the same for every fixed value.
 
-    Attributes
-    ----------
-    rule
-        The recursive rule that defines the steps.
-    body
-        The rule without its recursive atom; `None` if it copies facts, or if the steps are the facts derived by other
-        rules (`doubling`), as for ``p(X, Z) :- p(X, Y), p(Y, Z)``.
-    columns
-        Variables of a step: source, target, then those that distinguish contributions of one source.
-    threshold
-        Threshold of the sum of contributions to a target; `None` if one step is enough.
-    line
-        Operators that compute the steps.
+    They come from a recursive `rule`; `body` is the rule without its recursive atom, and `line` computes it. The body
+    is `None` if the rule copies facts, or if the steps are the facts derived by other rules (`doubling`), as for
+    ``p(X, Z) :- p(X, Y), p(Y, Z)``. The variables `columns` of a step are source, target, then those that distinguish
+    contributions of one source. A target is reached when the sum of contributions to it is greater than `bound`, or by
+    one step if there is no bound.
     """
 
     rule: CheckedRule
@@ -144,7 +128,7 @@ class Steps:
     head: str
     body: CheckedRule | None
     columns: tuple[str, ...]
-    threshold: Threshold | None
+    bound: float | None
     line: Line | None = None
     doubling: bool = False
 

@@ -5,22 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
-from kgreason.engine.plan.ir import (
-    UNKNOWN,
-    AntiJoin,
-    Invent,
-    Join,
-    Line,
-    Operator,
-    Part,
-    Plan,
-    Project,
-    RulePlan,
-    Steps,
-    StratumPlan,
-    inputs,
-    variables,
-)
+from kgreason.engine.plan import ir
+from kgreason.engine.plan.ir import inputs, variables
 from kgreason.engine.plan.separable_strata import separable
 from kgreason.engine.plan.static_kinds import Kinds
 from kgreason.engine.relations.fact_tables import Kind
@@ -37,23 +23,18 @@ from kgreason.language.functions import plain_name
 from kgreason.language.syntax.syntax_tree import Binary, Call, Constant, Expression, Unary, Variable
 
 
-def compile_program(program: CheckedProgram, kinds: Kinds, sizes: Mapping[str, int]) -> Plan:
-    """Plan all rules that can fire.
+def compile_program(program: CheckedProgram, kinds: Kinds, sizes: Mapping[str, int]) -> ir.Plan:
+    """Plan all rules that can fire: those that read no predicate without facts.
 
-    Parameters
-    ----------
-    kinds
-        Kinds of all positions and variables; rules that read a predicate without facts have none and are omitted.
-    sizes
-        Number of facts of the predicates without rules.
+    `sizes` are the numbers of facts of the predicates without rules.
     """
     strata = tuple(_stratum(s, program, kinds, sizes) for s in program.strata)
-    return Plan(strata, kinds.tables(), kinds.double_positions)
+    return ir.Plan(strata, kinds.tables(), kinds.double_positions)
 
 
 def _stratum(
     stratum: Stratum, program: CheckedProgram, kinds: Kinds, sizes: Mapping[str, int]
-) -> StratumPlan:
+) -> ir.StratumPlan:
     keyed = program.keyed
     recursive = stratum.predicates if stratum.recursive else frozenset()
     rules = tuple(
@@ -65,10 +46,10 @@ def _stratum(
     apart = None if inventive else separable(stratum, keyed, program.arities, kinds)
     if apart is not None:
         apart = replace(apart, steps=tuple(_found(steps, keyed, kinds, sizes) for steps in apart.steps))
-    return StratumPlan(stratum.predicates, rules, stratum.recursive, inventive, apart)
+    return ir.StratumPlan(stratum.predicates, rules, stratum.recursive, inventive, apart)
 
 
-def _found(steps: Steps, keyed: Collection[str], kinds: Kinds, sizes: Mapping[str, int]) -> Steps:
+def _found(steps: ir.Steps, keyed: Collection[str], kinds: Kinds, sizes: Mapping[str, int]) -> ir.Steps:
     """Add the operators that compute the steps."""
     known = kinds.of_rule(steps.rule)
     if steps.body is None or known is None:
@@ -90,7 +71,7 @@ def compile_rule(
     keyed: Collection[str],
     kinds: Mapping[str, Kind],
     sizes: Mapping[str, int],
-) -> RulePlan:
+) -> ir.RulePlan:
     """Plan one rule; `recursive` are the predicates of its stratum."""
     lines = []
     for parts in variants(rule, recursive, keyed):
@@ -99,10 +80,12 @@ def compile_rule(
             line = rewrite(line, kinds)
         lines.append(line)
     recurs = any(atom.predicate in recursive for atom in rule.positives)
-    return RulePlan(rule, tuple(lines), kinds, recurs)
+    return ir.RulePlan(rule, tuple(lines), kinds, recurs)
 
 
-def variants(rule: CheckedRule, recursive: Collection[str], keyed: Collection[str]) -> list[tuple[Part, ...]]:
+def variants(
+    rule: CheckedRule, recursive: Collection[str], keyed: Collection[str]
+) -> list[tuple[ir.Part, ...]]:
     """Part that each positive atom reads, for each semi-naive variant of a rule.
 
     A rule without recursive atoms has one variant, which reads all facts. Facts of `keyed` predicates change in place,
@@ -110,56 +93,56 @@ def variants(rule: CheckedRule, recursive: Collection[str], keyed: Collection[st
     """
     here = [i for i, atom in enumerate(rule.positives) if atom.predicate in recursive]
     if not here:
-        return [(Part.ALL,) * len(rule.positives)]
+        return [(ir.Part.ALL,) * len(rule.positives)]
 
-    def part(i: int, recent: int) -> Part:
+    def part(i: int, recent: int) -> ir.Part:
         if i == recent:
-            return Part.RECENT
+            return ir.Part.RECENT
         stable = i in here and i < recent and rule.positives[i].predicate not in keyed
-        return Part.STABLE if stable else Part.ALL
+        return ir.Part.STABLE if stable else ir.Part.ALL
 
     return [tuple(part(i, recent) for i in range(len(rule.positives))) for recent in here]
 
 
-def lower(rule: CheckedRule, parts: tuple[Part, ...], sizes: Mapping[str, int]) -> Line:
+def lower(rule: CheckedRule, parts: tuple[ir.Part, ...], sizes: Mapping[str, int]) -> ir.Line:
     """Operators in the order of `CheckedRule`."""
-    atoms: list[Operator] = [
-        Join(atom, part, sizes.get(atom.predicate, UNKNOWN))
+    atoms: list[ir.Operator] = [
+        ir.Join(atom, part, sizes.get(atom.predicate, ir.UNKNOWN))
         for atom, part in zip(rule.positives, parts, strict=True)
     ]
     assigned = {step.variable for step in rule.before if isinstance(step, Assign)}
     late = [atom for atom in rule.negatives if assigned & set(atom.variables)]
     early = [atom for atom in rule.negatives if atom not in late]
-    body = [*atoms, *map(AntiJoin, early), *rule.before, *map(AntiJoin, late)]
+    body = [*atoms, *map(ir.AntiJoin, early), *rule.before, *map(ir.AntiJoin, late)]
     if rule.aggregation is not None:
         body.append(rule.aggregation)
     body += rule.after
     if rule.inventions:
-        body.append(Invent(rule.inventions))
-    return Line((*body, Project(rule.head)))
+        body.append(ir.Invent(rule.inventions))
+    return ir.Line((*body, ir.Project(rule.head)))
 
 
-def _order_atoms(line: Line, _kinds: Mapping[str, Kind]) -> Line:
+def _order_atoms(line: ir.Line, _kinds: Mapping[str, Kind]) -> ir.Line:
     """Greedy join order: from recent facts or else the smallest relation to atoms with most bound terms."""
-    atoms = [o for o in line.operators if isinstance(o, Join)]
-    rest = [o for o in line.operators if not isinstance(o, Join)]
+    atoms = [o for o in line.operators if isinstance(o, ir.Join)]
+    rest = [o for o in line.operators if not isinstance(o, ir.Join)]
     bound: set[str] = set()
-    ordered: list[Operator] = []
+    ordered: list[ir.Operator] = []
     while atoms:
         rank = _next if ordered else _first
         best = min(atoms, key=lambda atom: rank(atom, bound))
         atoms.remove(best)
         bound.update(best.atom.variables)
         ordered.append(best)
-    return Line((*ordered, *rest))
+    return ir.Line((*ordered, *rest))
 
 
-def _first(operator: Join, _bound: set[str]) -> tuple[int, ...]:
+def _first(operator: ir.Join, _bound: set[str]) -> tuple[int, ...]:
     constants = sum(isinstance(t, Constant) for t in operator.atom.terms)
-    return (operator.part is not Part.RECENT, -constants, operator.size)
+    return (operator.part is not ir.Part.RECENT, -constants, operator.size)
 
 
-def _next(operator: Join, bound: set[str]) -> tuple[int, ...]:
+def _next(operator: ir.Join, bound: set[str]) -> tuple[int, ...]:
     terms = operator.atom.terms
     free = sum(not isinstance(t, Constant) and t.name not in bound for t in terms)
     apart = free == len(terms) and free > 0  # a cross product
@@ -211,18 +194,18 @@ def _dynamic(expression: Expression, kinds: Mapping[str, Kind]) -> bool:
     return isinstance(expression, Variable) and kinds.get(expression.name) is Kind.ANY
 
 
-def place_early(line: Line, kinds: Mapping[str, Kind]) -> Line:
+def place_early(line: ir.Line, kinds: Mapping[str, Kind]) -> ir.Line:
     """Push filters that cannot fail, and anti-joins, to where their variables are first bound.
 
     Filters that can fail remain behind all atoms: they are evaluated only for bindings of the whole body.
     """
-    cut = next(i for i, o in enumerate(line.operators) if isinstance(o, Aggregation | Project))
+    cut = next(i for i, o in enumerate(line.operators) if isinstance(o, Aggregation | ir.Project))
     body, rest = line.operators[:cut], line.operators[cut:]
-    waiting: list[tuple[set[str], Operator]] = []
-    fixed: list[Operator] = []
+    waiting: list[tuple[set[str], ir.Operator]] = []
+    fixed: list[ir.Operator] = []
     bound: set[str] = set()
     for operator in body:
-        if isinstance(operator, AntiJoin):
+        if isinstance(operator, ir.AntiJoin):
             waiting.append((bound & set(operator.atom.variables), operator))
         elif isinstance(operator, Filter) and _condition(operator.expression, kinds):
             waiting.append((set(variables(operator.expression)), operator))
@@ -237,45 +220,45 @@ def place_early(line: Line, kinds: Mapping[str, Kind]) -> Line:
         bound |= binds(operator)
         placed += [o for needs, o in waiting if needs <= bound]
         waiting = [(needs, o) for needs, o in waiting if not needs <= bound]
-    return Line((*placed, *rest))
+    return ir.Line((*placed, *rest))
 
 
-def binds(operator: Operator) -> set[str]:
+def binds(operator: ir.Operator) -> set[str]:
     """Variables bound by an operator."""
     match operator:
-        case Join():
+        case ir.Join():
             return set(operator.atom.variables)
         case Assign() | Aggregation():
             return {operator.variable}
-        case Invent():
+        case ir.Invent():
             return {invention.variable for invention in operator.inventions}
     return set()
 
 
-def prune_columns(line: Line, _kinds: Mapping[str, Kind]) -> Line:
+def prune_columns(line: ir.Line, _kinds: Mapping[str, Kind]) -> ir.Line:
     """Fill in `columns` of every join, in the order required by the following operators."""
     bound: list[set[str]] = []
     seen: set[str] = set()
     for operator in line.operators:
         bound.append(set(seen))
         seen |= binds(operator)
-    pruned: list[Operator] = []
+    pruned: list[ir.Operator] = []
     live: tuple[str, ...] = ()
     for operator, before in zip(reversed(line.operators), reversed(bound), strict=True):
-        pruned.append(replace(operator, columns=live) if isinstance(operator, Join) else operator)
+        pruned.append(replace(operator, columns=live) if isinstance(operator, ir.Join) else operator)
         behind = () if isinstance(operator, Aggregation) else live
         wanted = dict.fromkeys((*behind, *_uses(operator)))
         live = tuple(v for v in wanted if v in before)
-    return Line(tuple(reversed(pruned)))
+    return ir.Line(tuple(reversed(pruned)))
 
 
-def _uses(operator: Operator) -> tuple[str, ...]:
+def _uses(operator: ir.Operator) -> tuple[str, ...]:
     match operator:
-        case Join() | AntiJoin() | Project():
+        case ir.Join() | ir.AntiJoin() | ir.Project():
             return operator.atom.variables
         case Filter() | Assign():
             return variables(operator.expression)
-        case Invent(inventions):
+        case ir.Invent(inventions):
             return tuple(v for invention in inventions for v in invention.frontier)
         case Aggregation():
             group, contributors = inputs(operator)
@@ -283,7 +266,7 @@ def _uses(operator: Operator) -> tuple[str, ...]:
             return (*group, *contributors, *argument)
 
 
-PASSES: tuple[Callable[[Line, Mapping[str, Kind]], Line], ...] = (
+PASSES: tuple[Callable[[ir.Line, Mapping[str, Kind]], ir.Line], ...] = (
     _order_atoms,  # join order
     place_early,  # selection pushdown
     prune_columns,  # column pruning

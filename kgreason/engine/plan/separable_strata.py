@@ -4,10 +4,10 @@ In ``reach(X, Z) :- reach(X, Y), edge(Y, Z)`` the first argument of every fact i
 from: each value of it is an independent problem, a walk over a graph whose steps ``(Y, Z)`` are the same for all
 values.
 
-A join with few results, because some of its variables are no longer needed, becomes a separate rule: ``p(V, O) :-
-load(V, P), p(P, A), q(A, O)`` with recursive p and q becomes ``j(V, A) :- load(V, P), p(P, A)`` and ``p(V, O) :- j(V,
-A), q(A, O)``. Each pair (V, A) is then joined with q once, for any number of values P, and new facts of q are joined
-only with facts of p that are loaded.
+A join with few results, because some of its variables are no longer needed, becomes a separate rule:
+``p(V, O) :- load(V, P), p(P, A), q(A, O)`` with recursive p and q becomes ``j(V, A) :- load(V, P), p(P, A)`` and
+``p(V, O) :- j(V, A), q(A, O)``. Each pair (V, A) is then joined with q once, for any number of values P, and new facts
+of q are joined only with facts of p that are loaded.
 
 References
 ----------
@@ -20,7 +20,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 
-from kgreason.engine.plan.ir import Separable, Steps, Threshold, variables
+import numpy as np
+
+from kgreason.engine.plan.ir import Separable, Steps, variables
 from kgreason.engine.plan.static_kinds import Kinds
 from kgreason.engine.relations.fact_tables import Kind
 from kgreason.language.check.checked_program import (
@@ -33,6 +35,7 @@ from kgreason.language.check.checked_program import (
 )
 from kgreason.language.check.expressions import walk
 from kgreason.language.syntax.syntax_tree import Binary, Call, Constant, Expression, Skolem, Variable
+from kgreason.language.values import EXACT
 
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 MOST = 4  # largest number of predicates of a stratum, because all choices of arguments are tried
@@ -63,7 +66,7 @@ def separable(
         positions = dict(zip(predicates, fixed, strict=True))
         steps = [_steps(rule, positions, kinds) for rule in recursive]
         found = [s for s in steps if s is not None]
-        summed = [s.head for s in found if s.threshold is not None]
+        summed = [s.head for s in found if s.bound is not None]
         if len(found) == len(steps) and len(summed) == len(set(summed)) and _one_kind(positions, kinds):
             return Separable(positions, tuple(found))
     return None
@@ -101,11 +104,11 @@ def _steps(rule: CheckedRule, positions: Mapping[str, int], kinds: Kinds) -> Ste
     kept, target = _split(rule.head, positions)
     if fixed is None or source is None or target is None or fixed != kept or fixed in (source, target):
         return None
-    threshold = None
+    bound = None
     wanted = [source, target]
     if rule.aggregation is not None:
-        threshold = _threshold(rule)
-        if threshold is None or set(rule.aggregation.group) != {fixed, target}:
+        bound = _threshold(rule)
+        if bound is None or set(rule.aggregation.group) != {fixed, target}:
             return None
         apart = [v for v in rule.aggregation.contributors if v not in (fixed, source, target)]
         if source not in rule.aggregation.contributors and source != target:
@@ -114,7 +117,7 @@ def _steps(rule: CheckedRule, positions: Mapping[str, int], kinds: Kinds) -> Ste
         wanted = list(dict.fromkeys((*wanted, *apart, *argument)))
     elif rule.after:
         return None
-    if not rest and source == target and not (rule.negatives or rule.before or threshold):
+    if not rest and source == target and not (rule.negatives or rule.before or rule.aggregation):
         return Steps(rule, start.predicate, rule.head.predicate, None, (), None)
     if not _simple(rule, rest, wanted, fixed):
         return None
@@ -127,11 +130,11 @@ def _steps(rule: CheckedRule, positions: Mapping[str, int], kinds: Kinds) -> Ste
     moving = tables[rule.head.predicate][1 - positions[rule.head.predicate]]
     if known is None or known[source] is not moving or known[target] is not moving:
         return None
-    if threshold is not None and not _number(rule, known):
+    if bound is not None and not _number(rule, known):
         return None
     distinguishing = () if rule.aggregation is None else rule.aggregation.contributors
     contributors = tuple(v for v in wanted if v in distinguishing and v not in (source, target))
-    return Steps(rule, start.predicate, rule.head.predicate, body, (source, target, *contributors), threshold)
+    return Steps(rule, start.predicate, rule.head.predicate, body, (source, target, *contributors), bound)
 
 
 def _split(atom: CheckedAtom, positions: Mapping[str, int]) -> tuple[str | None, str | None]:
@@ -175,8 +178,8 @@ def _number(rule: CheckedRule, known: Mapping[str, Kind]) -> bool:
     return isinstance(argument, Variable) and known[argument.name] in (Kind.INT, Kind.DOUBLE)
 
 
-def _threshold(rule: CheckedRule) -> Threshold | None:
-    """Threshold of a total, if the rule has no other condition on it."""
+def _threshold(rule: CheckedRule) -> float | None:
+    """Greatest double that does not pass the threshold of a total, if the rule has no other condition on it."""
     aggregation = rule.aggregation
     assert aggregation is not None
     if (
@@ -189,7 +192,7 @@ def _threshold(rule: CheckedRule) -> Threshold | None:
     return _bound(step.expression, aggregation.variable) if isinstance(step, Filter) else None
 
 
-def _bound(expression: Expression, variable: str) -> Threshold | None:
+def _bound(expression: Expression, variable: str) -> float | None:
     if not isinstance(expression, Binary) or expression.operator not in _MIRRORED:
         return None
     left, right, operator = expression.left, expression.right, expression.operator
@@ -200,7 +203,9 @@ def _bound(expression: Expression, variable: str) -> Threshold | None:
     value = right.value
     if operator not in (">", ">=") or isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return Threshold(value, strict=operator == ">")
+    if abs(value) > EXACT:
+        return None
+    return float(value) if operator == ">" else float(np.nextafter(float(value), -np.inf))
 
 
 WIDTH = 2  # largest number of variables of a factored join; more would make it large

@@ -161,11 +161,8 @@ def _table(rows: list[tuple[Value, ...]], symbols: Symbols) -> Table:
 def column(values: Sequence[Value], symbols: Symbols) -> tuple[Kind, Codes]:
     """Code Python values as one column; strings, lists, sets and nulls are added to `symbols`.
 
-    Raises
-    ------
-    TypeError
-        If the column mixes types or holds a value outside the rule language. Integers may be mixed with doubles, and
-        labelled nulls with all types.
+    Raises TypeError if the column mixes types, except integers with doubles and labelled nulls with any type, or holds
+    a value outside the rule language.
     """
     types = {type(v) for v in values}
     if types <= {int}:
@@ -262,10 +259,7 @@ def code(value: Value, kind: Kind, symbols: Symbols) -> int:
 def stated(facts: Sequence[CheckedAtom], kinds: Sequence[Kind], symbols: Symbols) -> Rows:
     """Coded rows of the facts of one predicate that a program states.
 
-    Raises
-    ------
-    EvaluationError
-        If an integer in a column of doubles is not representable as a double.
+    Raises EvaluationError if an integer in a column of doubles is not representable as a double.
     """
     rows = np.empty((len(facts), len(kinds)), dtype=np.int64)
     for row, fact in zip(rows, facts, strict=True):

@@ -180,26 +180,14 @@ def join(
     i: int,
     at: int,
 ) -> tuple[int, int, int]:
-    """Join `left` with the rows of `right` below `limit`, from left row `i` on.
+    """Join `left` with the rows of `right` below `limit`, which is at least `base`, from left row `i` on.
 
-    Parameters
-    ----------
-    left_key
-        Columns of the left or, if negative, -1 - position in `constants`.
-    folded, entries, slots, following, base
-        An index of `right` (see `chain`); `limit` is at least `base`.
-    takes
-        Columns of `out`: those of the left or, if negative, -1 - column of the right.
-    where
-        For each column of the right: its column in `folded` or, if negative, -1 - its position in the key.
-    at
-        Position in `folded` at which to continue; -1: begin with row i; below -1: -2 - row of `right` at which to
-        continue.
+    `folded`, `entries`, `slots`, `following` and `base` are an index of `right` (see `chain`). Negative entries of
+    `left_key` are -1 - position in `constants`; those of `takes`, the columns of `out`, are -1 - column of the right;
+    those of `where`, the columns of the right in `folded`, are -1 - position in the key.
 
-    Returns
-    -------
-    tuple
-        `i` and `at` with which to continue when `out` is full, and the number of rows written.
+    `at` is the position in `folded` at which to continue; -1: begin with row i; below -1: -2 - row of `right` at which
+    to continue. Returns `i` and `at` with which to continue when `out` is full, and the number of rows written.
     """
     n = 0
     room = len(out)
@@ -309,18 +297,10 @@ def unlink(
     dead: Flags,
     swept: Flags,
 ) -> int:
-    """Remove rows from an index without folded rows; returns the number of removed rows.
+    """Remove rows from an index without folded rows, traversing each chain once; returns the number of removed rows.
 
-    Each chain with a key of `rows` is traversed once.
-
-    Parameters
-    ----------
-    every, table
-        Numbers of all columns, and a hash table of the rows by these (see `hash_kernels.insert`).
-    dead
-        Set to true for each removed row of `buffer`.
-    swept
-        One flag per entry, initially false.
+    `table` is a hash table of the rows by `every` column (see `hash_kernels.insert`). `dead` is set for each removed
+    row of `buffer`; `swept` has one flag per entry, initially false.
     """
     done = 0
     for i in range(len(rows)):

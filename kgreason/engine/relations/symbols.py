@@ -227,12 +227,7 @@ def to_doubles(values: Sequence[Value]) -> list[Value]:
 def tidy(value: Value) -> Value:
     """Normal form of a value: days become dates at midnight and -0.0 becomes 0.0, also within lists and sets.
 
-    Integers become doubles in a set that also holds doubles.
-
-    Raises
-    ------
-    TypeError
-        If the value does not belong to the rule language.
+    Integers become doubles in a set that also holds doubles. Raises TypeError for a value outside the rule language.
     """
     if isinstance(value, tuple):
         return tuple(map(tidy, value))

@@ -2,8 +2,7 @@
 
 References
 ----------
-F. Bancilhon, R. Ramakrishnan: An amateur's introduction to recursive query processing strategies, SIGMOD
-1986, §4.
+F. Bancilhon, R. Ramakrishnan: An amateur's introduction to recursive query processing strategies, SIGMOD 1986, §4.
 """
 
 from __future__ import annotations

@@ -76,18 +76,11 @@ def grouping(
 
 
 class Groups:
-    """Contributions by group.
+    """Contributions by group; a batch holds `width` group columns, then contributor columns, then the value.
 
     Each contributor counts with its best value: the least for a minimum, and for a product with a value below 1;
     otherwise the greatest. In recursion, `add` maintains the totals, and `changes` returns those that changed;
     otherwise `totals` computes all at the end, so that no total depends on the order of contributions.
-
-    Parameters
-    ----------
-    width, contributors
-        Number of group columns and of contributor columns; a batch holds them in this order, then the value.
-    kind
-        Kind of the values.
     """
 
     def __init__(

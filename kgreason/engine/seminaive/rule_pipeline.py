@@ -33,18 +33,7 @@ class Pipeline:
 
     A stage maps a stream of batches to a stream of batches. Rows are coded; `layout` names the variable of each column.
     A batch holds at most `CHUNK` rows and is valid only until the next one is requested, because stages reuse their
-    buffers.
-
-    Attributes
-    ----------
-    relations, kinds
-        Relations and kinds of the columns, by predicate.
-    variables
-        Kinds of the variables of the rule.
-    live
-        Predicates of the current stratum.
-    scans
-        Whether the source is a scan of an atom.
+    buffers. `live` are the predicates of the current stratum; `scans` states whether the source is a scan of an atom.
     """
 
     relations: Mapping[str, Relation]
@@ -269,16 +258,10 @@ def _repeats(atom: CheckedAtom) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class Probe:
-    """Lookup of rows in the index of an atom's relation.
+    """Lookup of rows in the index of the relation of an atom, by its text.
 
-    Attributes
-    ----------
-    key
-        For each column of the index: a column of the rows or, if negative, -1 - position in `constants`.
-    checks
-        Equalities not covered by the index, as (column of the atom, column of the rows or constant).
-    text
-        Text of the atom.
+    Each column of the index has a `key`: a column of the rows or, if negative, -1 - position in `constants`. `checks`
+    are equalities not covered by the index, as (column of the atom, column of the rows or constant).
     """
 
     index: Index

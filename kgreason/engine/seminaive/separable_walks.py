@@ -11,14 +11,14 @@ import numpy.typing as npt
 
 from kgreason.base import memory
 from kgreason.base.cores import cores, each, together
-from kgreason.engine.plan.ir import Separable, Steps, Threshold
+from kgreason.engine.plan.ir import Separable, Steps
 from kgreason.engine.relations.fact_tables import Kind
 from kgreason.engine.relations.relation import Relation
 from kgreason.engine.relations.rows import Rows, first_rows
 from kgreason.engine.relations.symbols import Codes
 from kgreason.engine.seminaive import walk_kernels
+from kgreason.language.values import EXACT
 
-EXACT = 2.0**53  # integers up to here are exact as doubles
 MANY = 1 << 15  # number of states from which the data of a walk exceed the nearest caches
 STEPS = 1 << 18  # per block of walks, so that neither other threads nor a user interrupt wait long
 REACHED = 1 << 17  # states after which a block pauses, for the same reason
@@ -31,16 +31,10 @@ Find = Callable[[Steps], tuple[Rows, Kind]]
 
 
 class Tally:
-    """Statistics of the walks so far, also if they are interrupted.
+    """Statistics of the walks so far, also if they are interrupted: walks, tried steps, and new facts.
 
-    Attributes
-    ----------
-    walks, tried, facts
-        Numbers of walks, of tried steps, and of new facts.
-    by_predicate
-        New facts of each predicate, set at the end.
-    rounds
-        If `profile`, counts of each thread by round and rule (see `walk_kernels.accumulate`).
+    New facts by predicate are set at the end. If `profile`, `rounds` has the counts of each thread by round and rule
+    (see `walk_kernels.accumulate`).
     """
 
     def __init__(self, plan: Separable, profile: bool = False) -> None:
@@ -86,12 +80,8 @@ def build(
 ) -> Graph | None:
     """Compute all steps; `None` if sums may deviate from the semantics of rules (overflow or negative contributions).
 
-    Parameters
-    ----------
-    seeds
-        For each predicate, sorted by name: fixed and moving values of the facts derived by other rules.
-    numbered
-        Whether each step records its rule, as index into `plan.steps`.
+    `seeds` are, for each predicate, sorted by name, fixed and moving values of the facts derived by other rules. With
+    `numbered`, each step records its rule, as index into `plan.steps`.
     """
     parts = tuple(plan.fixed)
     found = [(steps, *_distinct_steps(steps, find)) for steps in plan.steps]
@@ -111,14 +101,14 @@ def build(
         else:
             columns = (numbering.codes, numbering.codes) if steps.body is None else (rows[:, 0], rows[:, 1])
         ends = numbering.states(columns[0], source), numbering.states(columns[1], target)
-        if steps.threshold is None:
+        if steps.bound is None:
             plain.append(Listed(*ends, np.full(len(ends[0]) if numbered else 0, float(number))))
             continue
-        last, bound = np.ascontiguousarray(rows[:, -1]), _bound_of(steps.threshold)
+        last = np.ascontiguousarray(rows[:, -1])
         weights = last.view(np.float64) if kind is Kind.DOUBLE else last.astype(np.float64)
-        if bound is None or not _safe(weights, ends[1], kind):
+        if not _safe(weights, ends[1], kind):
             return None
-        bounds[target] = bound
+        bounds[target] = steps.bound
         sums.append(Listed(*ends, weights))
     lists = [Listed.join(plain), Listed.join(sums)]
     if len(parts) == 1 and size >= MANY:
@@ -227,7 +217,7 @@ def _distinct_steps(steps: Steps, find: Find) -> tuple[Rows, Kind]:
     if steps.body is None:
         return np.empty((0, 3), dtype=np.int64), Kind.INT
     rows, kind = find(steps)
-    if steps.threshold is None or not len(rows):
+    if steps.bound is None or not len(rows):
         return rows, kind
     values = rows[:, -1].view(np.float64) if kind is Kind.DOUBLE else rows[:, -1]
     keys = rows[:, :-1]
@@ -247,14 +237,6 @@ def _safe(weights: npt.NDArray[np.float64], target: States, kind: Kind) -> bool:
         return False
     most = np.bincount(target, weights).max()
     return bool(most < (EXACT if kind is Kind.INT else np.finfo(np.float64).max / 2))
-
-
-def _bound_of(threshold: Threshold) -> float | None:
-    """Greatest double that does not pass the threshold."""
-    if abs(threshold.value) > EXACT:
-        return None
-    value = float(threshold.value)
-    return value if threshold.strict else float(np.nextafter(value, -np.inf))
 
 
 @dataclass(frozen=True)
@@ -357,7 +339,7 @@ def _walker(tally: Tally, graph: Graph, start: Seeds, counts: Codes, states: int
         return lambda out, used, first, last: walk_kernels.reach(
             start.ptr, start.states, plain.ptr, plain.to, stamps, out, used, counts, first, last
         )
-    summed = {steps.head: number for number, steps in enumerate(plan.steps) if steps.threshold is not None}
+    summed = {steps.head: number for number, steps in enumerate(plan.steps) if steps.bound is not None}
     rules = np.array([summed.get(part, 0) for part in graph.parts])
     rounds = np.zeros((min(states, ROUNDS) if tally.profile else 0, 2 * len(plan.steps)), dtype=np.int64)
     tally.rounds.append(rounds)

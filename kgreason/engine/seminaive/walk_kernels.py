@@ -144,26 +144,15 @@ def accumulate(
 ) -> tuple[int, int, int]:
     """Walk like `reach`; a state is also reached when the total weight of steps from reached states passes a bound.
 
-    With a tally, count the work of each rule in each round. A round is one step of all walks from the states reached in
-    the previous round, as in semi-naive evaluation.
+    Weights of the steps `sum_to` are summed at their target, with the precision of a double-double. All targets in
+    ``[p * n, (p + 1) * n)`` have bound p of ``len(bounds)``: the greatest total that does not pass the threshold; n is
+    the number of states divided by that of bounds. `cells`, owned by the thread and initially 0, has four entries per
+    state: stamp of the walk that reached it; stamp of its total; high and low part of the total.
 
-    Parameters
-    ----------
-    rules
-        Number of the rule of each plain step, for the tally.
-    sum_ptr, sum_to, weights
-        Steps whose weights are summed at their target, with the precision of a double-double.
-    sum_rules
-        Number of the rule with each bound, for the tally.
-    bounds
-        Greatest totals that do not pass the thresholds; all targets in ``[p * n, (p + 1) * n)`` have bound p of
-        ``len(bounds)``, where n is the number of states divided by that of bounds.
-    cells
-        Four per state: stamp of the walk that reached it; stamp of its total; high and low part of the total. Owned by
-        the thread, initially 0.
-    tally
-        One row per round, the last one for all later rounds too; two columns per rule, to which the numbers of tried
-        steps and of new states are added. Without rows nothing is counted.
+    With rows in `tally`, count the work of each rule in each round. A round is one step of all walks from the states
+    reached in the previous round, as in semi-naive evaluation. There is one row per round, the last one for all later
+    rounds too, and two columns per rule, for tried steps and new states; `rules` and `sum_rules` are the numbers of the
+    rules of plain steps, and of the rule with each bound.
     """
     i = first
     tried = 0
