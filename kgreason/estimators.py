@@ -124,13 +124,11 @@ class Estimator(Generic[Data, Published]):
     def __repr__(self) -> str:
         shown = []
         for name, parameter in self._parameters().items():
-            value = getattr(self, name, parameter.default)
-            if value is parameter.default or (
-                type(value) is type(parameter.default) and value == parameter.default
-            ):
-                continue
-            text = repr(value)
-            shown.append(f"{name}={text if len(text) <= 60 else text[:56] + ' ...'}")
+            default = parameter.default
+            value = getattr(self, name, default)
+            if value is not default and not (type(value) is type(default) and value == default):
+                text = repr(value)
+                shown.append(f"{name}={text if len(text) <= 60 else text[:56] + ' ...'}")
         return f"{type(self).__name__}({', '.join(shown)})"
 
     def fit(self, X: Data | None = None, y: None = None, *, progress: Progress = SILENT) -> Self:  # noqa: ARG002
@@ -256,12 +254,6 @@ class KLONE(_UnderRules, Klone):
     References
     ----------
     KGISO, algorithm KLONE; docs/anonymization.md.
-
-    Examples
-    --------
-    >>> anonymizer = KLONE('@edge("own"). p(X,Y) :- own(X,Y).', k=2, x=2)
-    >>> str(anonymizer.fit({"own": [("A", "B"), ("B", "C")]}).result_.release.guarantee)
-    '(2,x)-isomorphism for every x'
     """
 
     _method = "klone"
@@ -277,12 +269,6 @@ class KIso(_UnderRules, KIsoSettings):
     ----------
     J. Cheng, A. W. Fu, J. Liu: K-isomorphism: privacy preserving network publication against structural attacks, SIGMOD
     2010.
-
-    Examples
-    --------
-    >>> edges = [("A", "B"), ("C", "D"), ("E", "F")]
-    >>> KIso('@edge("own"). p(X,Y) :- own(X,Y).', k=2, x=2).fit({"own": edges}).verdict_.model
-    'k-iso'
     """
 
     _method = "k-iso"
@@ -316,14 +302,6 @@ class CDGA(_OfPeople, Cdga):
     References
     ----------
     THESIS, chapter 3; docs/people.md.
-
-    Examples
-    --------
-    >>> from kgreason.people import PeopleGraph
-    >>> links = [("Ken", "follows", "Mary"), ("Mary", "follows", "Tom"), ("Tom", "follows", "Jane")]
-    >>> graph = PeopleGraph.from_triples(["Ken", "Mary", "Tom", "Jane"], [], links)
-    >>> CDGA(k=2).fit(graph).verdict_.holds
-    True
     """
 
     _method = "cdga"
@@ -338,15 +316,6 @@ class CKGA(_OfPeople, Ckga):
     References
     ----------
     THESIS, chapter 4; docs/people.md.
-
-    Examples
-    --------
-    >>> from kgreason.people import PeopleGraph
-    >>> jobs = [("Ken", "job", "clerk"), ("Mary", "job", "clerk"), ("Tom", "job", "nurse"), ("Jane", "job", "cook")]
-    >>> graph = PeopleGraph.from_triples(["Ken", "Mary", "Tom", "Jane"], jobs, [("Ken", "follows", "Tom")])
-    >>> anonymizer = CKGA(k=2).fit(graph)
-    >>> anonymizer.verdict_.holds, anonymizer.removed_
-    (True, [])
     """
 
     _method = "ckga"
@@ -385,14 +354,6 @@ class CTKGA(_OfPeople, Ctkga):
     References
     ----------
     THESIS, chapter 5; docs/people.md.
-
-    Examples
-    --------
-    >>> from kgreason.people import PeopleGraph
-    >>> jobs = [("Ken", "job", "clerk"), ("Mary", "job", "clerk"), ("Tom", "job", "nurse"), ("Jane", "job", "cook")]
-    >>> graph = PeopleGraph.from_triples(["Ken", "Mary", "Tom", "Jane"], jobs, [("Ken", "follows", "Tom")])
-    >>> CTKGA(k=2, window=2).fit(graph).verdict_.model
-    'kw-tad'
     """
 
     _method = "ctkga"
@@ -407,14 +368,6 @@ class KDegree(_OfPeople, KDegreeSettings):
     References
     ----------
     K. Liu, E. Terzi: Towards identity anonymization on graphs, SIGMOD 2008; docs/k_degree.md.
-
-    Examples
-    --------
-    >>> from kgreason.people import PeopleGraph
-    >>> links = [("Ken", "mail", "Mary"), ("Mary", "mail", "Tom"), ("Tom", "mail", "Jane")]
-    >>> graph = PeopleGraph.from_triples(["Ken", "Mary", "Tom", "Jane"], [], links, mutual=["mail"])
-    >>> KDegree(k=2).fit_transform(graph).out_degrees().ravel().tolist().count(1)
-    2
     """
 
     _method = "k-degree"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from kgreason.base.argument_checks import check_type
 from kgreason.base.errors import CallError, ProgramError
-from kgreason.base.memory import LEAST, shown
+from kgreason.base.memory import LEAST, limited, shown
 from kgreason.base.progress import SILENT, Progress
 from kgreason.engine.limits import Limits
 from kgreason.language.check.checked_program import CheckedProgram
@@ -17,7 +17,6 @@ from kgreason.language.check.file_access import is_data
 from kgreason.reasoning.results import Reasoned
 
 if TYPE_CHECKING:
-    from kgreason.engine.limits import Limits
     from kgreason.engine.statistics import Recorder
     from kgreason.provenance.explanation import Explanation
 
@@ -110,16 +109,13 @@ def reason(
     >>> sorted(reason(closure, {"edge": [("a", "b"), ("b", "c")]}).rows("reach"))
     [('a', 'b'), ('a', 'c'), ('b', 'c')]
     """
-    from kgreason.base.memory import limited
     from kgreason.data.fact_loading import load_facts
-    from kgreason.engine.limits import Limits
     from kgreason.engine.post_processing import apply_posts
     from kgreason.engine.seminaive.evaluation import evaluate
 
     program = load(rules, allow_files=allow_files)
     check_data(data)
-    check_limits(limits)
-    goals, limits = output_names(outputs), limits or Limits()
+    goals, limits = output_names(outputs), checked_limits(limits)
     with limited(limits.memory):
         facts = load_facts(program, data or {}, progress, goals)
         result = evaluate(program, facts, goals=goals, limits=limits, progress=progress, recorder=recorder)
@@ -159,17 +155,14 @@ def explain(
     >>> found.holds, found.proofs[0].height
     (True, 2)
     """
-    from kgreason.base.memory import limited
     from kgreason.data.fact_loading import load_facts
     from kgreason.data.program_tables import sources
-    from kgreason.engine.limits import Limits
     from kgreason.provenance.explanation import explain_fact
 
     program = load(rules, allow_files=allow_files)
     check_data(data)
-    check_limits(limits)
     check_goal(goal, most)
-    limits = limits or Limits()
+    limits = checked_limits(limits)
     with limited(limits.memory):
         facts = load_facts(program, data or {}, progress)
         progress.step("Explaining")
@@ -206,11 +199,8 @@ def format_file(path: str | Path, *, write: bool = True) -> bool:
 
 def check_rules(rules: object) -> None:
     """Raise `CallError` unless the argument can be rules."""
-    what, hint = (
-        "rules are a path, a text or what kgreason.load returns",
-        'say for instance kgreason.load("control.vada")',
-    )
-    check_type(rules, str | Path | CheckedProgram, what, hint)
+    what = "rules are a path, a text or what kgreason.load returns"
+    check_type(rules, Rules, what, 'say for instance kgreason.load("control.vada")')
 
 
 def check_data(data: object) -> None:
@@ -229,15 +219,16 @@ def check_goal(goal: object, most: object) -> None:
         raise CallError(f"most is a whole number of at least 1, not {most!r}", hint="say for instance most=1")
 
 
-def check_limits(limits: object) -> None:
-    """Raise `CallError` unless the argument is `Limits` or `None`."""
-    check_type(
-        limits, Limits | None, "limits are a kgreason.Limits", "for instance kgreason.Limits(rounds=100)"
-    )
-    memory = cast(Limits, limits).memory if limits is not None else None
+def checked_limits(limits: object) -> Limits:
+    """The limits, by default `Limits()`; `CallError` for another argument."""
+    hint = "for instance kgreason.Limits(rounds=100)"
+    check_type(limits, Limits | None, "limits are a kgreason.Limits", hint)
+    checked = cast(Limits, limits or Limits())
+    memory = checked.memory
     if memory is not None and (type(memory) is not int or memory < LEAST):
         what = f"the limit on memory is a number of bytes, {shown(LEAST)} or more, not {memory!r}"
         raise CallError(what, hint="for instance kgreason.Limits(memory=8 * 10**9)")
+    return checked
 
 
 def output_names(outputs: object) -> tuple[str, ...] | None:

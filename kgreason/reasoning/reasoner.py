@@ -20,7 +20,7 @@ from kgreason.engine.plan.expression_kinds import NAMES, join
 from kgreason.engine.relations.fact_tables import CODED, Facts, Kind, Table
 from kgreason.engine.seminaive.evaluation import prepare
 from kgreason.engine.statistics import Stats
-from kgreason.reasoning.api import Rules, check_data, check_limits, load, output_names
+from kgreason.reasoning.api import Rules, check_data, checked_limits, load, output_names
 from kgreason.reasoning.changes import ByPredicate, Changes, Difference, Outputs, Row, compared
 from kgreason.reasoning.results import Reasoned, no_output
 
@@ -84,14 +84,15 @@ class Reasoner:
     ) -> None:
         self._program = load(rules, allow_files=allow_files)
         check_data(data)
-        check_limits(limits)
-        self._limits = limits or Limits()
+        self._limits = checked_limits(limits)
         goals = output_names(outputs)
         self._goals = tuple(self._program.outputs if goals is None else goals)
         self._posted = {post.predicate for post in self._program.posts}.intersection(self._goals)
         with limited(self._limits.memory):
             own = load_facts(self._program, data or {}, progress, goals, complete=False)
-            self._symbols, self._numbered = own.symbols, self._vertices_of(own)
+            self._symbols = own.symbols
+            vertices = [p for p in (*self._program.edges, *self._program.nodes) if p in own.tables]
+            self._numbered = {own.tables[p].kinds[0] for p in vertices} == {Kind.INT}  # vertices are integers
             self._symbols.known("")  # converts strings to Python objects now rather than in the first edit
             self._take(self._evaluated(own, None, progress))
             self._follow()
@@ -125,13 +126,7 @@ class Reasoner:
         return self._of(predicate).rows(predicate)
 
     def count(self, predicate: str) -> int:
-        """Count the facts of an output predicate.
-
-        Raises
-        ------
-        KeyError
-            If it is not among `predicates`.
-        """
+        """Count the facts of an output predicate; KeyError as for `rows`."""
         if predicate in self._goals and predicate not in self._posted:
             return self._state.count(predicate)
         return self._of(predicate).facts.count(predicate)
@@ -141,9 +136,8 @@ class Reasoner:
         return Reasoned(self.facts, self._stats, self._warnings, self._program)
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError(
-            "a Reasoner cannot be copied or pickled; build another one from the same rules and data"
-        )
+        what = "a Reasoner cannot be copied or pickled; build another one from the same rules and data"
+        raise TypeError(what)
 
     def __repr__(self) -> str:
         kept = ", ".join(f"{goal}: {self.count(goal):,}" for goal in self._goals)
@@ -173,7 +167,7 @@ class Reasoner:
             As `kgreason.reason`, for instance when a constraint is violated. Then, as after any other error, all facts
             are unchanged. Ctrl-C takes effect before or after an edit, never within it.
         """
-        return self._limited(facts, progress, add=True)
+        return self._edit(facts, progress, add=True)
 
     def remove_facts(self, facts: Mapping[str, Any], *, progress: Progress = SILENT) -> Changes:
         """Remove given facts and what no longer follows without them.
@@ -181,27 +175,23 @@ class Reasoner:
         Parameters and errors are those of `add_facts`. Facts that are not given, such as facts that are only derived or
         that are stated in the rule file, change nothing.
         """
-        return self._limited(facts, progress, add=False)
-
-    def _limited(self, facts: Mapping[str, Any], progress: Progress, *, add: bool) -> Changes:
-        """Apply an edit within the memory limit."""
-        try:
-            with limited(self._limits.memory):
-                return self._edit(facts, progress, add=add)
-        except MemoryError as error:
-            told = f": {error}" if isinstance(error, Exhausted) else ""
-            raise EvaluationError(
-                f"there is not enough memory for what this edit changes{told}",
-                hint="edit less at once, or allow more (in Python Limits(memory=BYTES))",
-            ) from None
+        return self._edit(facts, progress, add=False)
 
     def _edit(self, facts: Mapping[str, Any], progress: Progress, *, add: bool) -> Changes:
         start = perf_counter()
         check_data(facts if facts is not None else ())
-        tables = {
-            p: table for p, given in facts.items() if (table := self._read(p, given, progress)) is not None
-        }
-        edited, difference = self._updated(tables, add=add) or self._exchanged(tables, progress, add=add)
+        try:
+            with limited(self._limits.memory):
+                read = {p: self._read(p, given, progress) for p, given in facts.items()}
+                tables = {p: table for p, table in read.items() if table is not None}
+                updated = self._updated(tables, add=add)
+                edited, difference = updated or self._exchanged(tables, progress, add=add)
+        except MemoryError as error:
+            numbers = f": {error}" if isinstance(error, Exhausted) else ""
+            raise EvaluationError(
+                f"there is not enough memory for what this edit changes{numbers}",
+                hint="edit less at once, or allow more (in Python Limits(memory=BYTES))",
+            ) from None
         added, removed = (ByPredicate(difference, side, self._goals) for side in (0, 1))
         return Changes(added, removed, edited, perf_counter() - start)
 
@@ -242,11 +232,9 @@ class Reasoner:
         with deferred():
             self._take(found)
         after, goals, symbols = self._outputs, self._goals, self._symbols
-
-        def difference() -> dict[str, tuple[Table, Table]]:
-            return {g: compared(before.table(g), after.table(g), symbols) for g in goals}
-
-        return edited, Difference(difference, symbols)
+        return edited, Difference(
+            lambda: {g: compared(before.table(g), after.table(g), symbols) for g in goals}, symbols
+        )
 
     def _read(self, predicate: str, given: Any, progress: Progress) -> Table | None:
         """Encoded facts of an edit; `None` if there are none."""
@@ -269,12 +257,6 @@ class Reasoner:
             for kind, column in zip(table.kinds, table.columns, strict=True)
         )
         return Table(table.kinds, columns, table.length)
-
-    def _vertices_of(self, own: Facts) -> bool:
-        """Whether vertices are integers, as in the initial data."""
-        program = self._program
-        kinds = {own.tables[p].kinds[0] for p in (*program.edges, *program.nodes) if p in own.tables}
-        return kinds == {Kind.INT}
 
     def _edited(self, own: Facts, tables: Mapping[str, Table], *, add: bool) -> Facts:
         edited = dict(own.tables)
