@@ -33,18 +33,10 @@ class JoinStats:
 
 @dataclass(frozen=True, slots=True)
 class RuleStats:
-    """Statistics of one rule.
+    """Statistics of one rule, by its text; that of a join split off by the planner begins with ``#join``.
 
-    Attributes
-    ----------
-    rule
-        Text of the rule; that of a join split off by the planner begins with ``#join``.
-    facts
-        New facts (or improved values of keyed facts).
-    tried
-        Derived facts, known ones included; with an aggregate, contributions.
-    rounds
-        The same counts per round; rounds without work are omitted.
+    `facts` counts new facts (or improved values of keyed facts), and `tried` all derived facts; with an aggregate,
+    contributions. `rounds` has the same counts per round; rounds without work are omitted.
     """
 
     rule: str
@@ -113,14 +105,9 @@ class Stats:
 
 
 class Recorder:
-    """Receiver of the statistics of an evaluation, also of one that fails.
+    """Receiver of the statistics of an evaluation, also of one that fails, set when it ends.
 
-    Attributes
-    ----------
-    profile
-        Whether walks count per rule and round, which makes them slower.
-    stats
-        Statistics, set when the evaluation ends or fails.
+    With `profile`, walks count per rule and round, which makes them slower.
     """
 
     def __init__(self, *, profile: bool = False) -> None:

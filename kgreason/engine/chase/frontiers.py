@@ -17,14 +17,7 @@ Pattern = tuple[object, tuple[Null, ...]]  # shape, equal for isomorphic frontie
 
 
 def pattern(values: Sequence[Value]) -> Pattern:
-    """Pattern of a frontier.
-
-    Examples
-    --------
-    >>> one, other = pattern([Null(1), "a", Null(2)]), pattern([Null(5), "a", Null(1)])
-    >>> one[0] == other[0], one[0] == pattern([Null(1), "a", Null(1)])[0]
-    (True, False)
-    """
+    """Pattern of a frontier."""
     nulls = tuple(null for value in values for null in nulls_in(value))
     names = {null: i for i, null in enumerate(dict.fromkeys(nulls))}
     return tuple(_shape(value, names) for value in values), nulls
@@ -104,11 +97,6 @@ class Activations:
                 self.nulls[function] = grown(NONE if known is None else known, room, -1)
         return numbers
 
-    def frontier(self, number: int) -> Codes:
-        """Frontier of an activation."""
-        row: Codes = self.frontiers.rows[number]
-        return row
-
     def made(self, function: str, frontiers: Rows) -> Codes:
         """Null of a function for each frontier, -1 where there is none."""
         at = self.frontiers.find(frontiers)
@@ -138,8 +126,6 @@ class Nestings:
     >>> levels, twice = nestings.around("#f", np.array([[0]]))
     >>> levels.tolist(), nestings.flat(np.concatenate((once, twice))).tolist()
     ([1], [True, False])
-    >>> nestings.level("#f", np.array([[0, 0]])).tolist(), nestings.level("#g", np.array([[0, 0]])).tolist()
-    ([1], [0])
     """
 
     def __init__(self, symbols: Symbols) -> None:
@@ -153,13 +139,6 @@ class Nestings:
         """Record the nestings of new nulls."""
         self._reserve(int(codes.max()) + 1 if len(codes) else 0)
         self._of[codes] = numbers
-
-    def level(self, name: Name, arguments: Rows) -> Codes:
-        """Nesting depth of a name in each row of arguments."""
-        inside = self._look_up(arguments)
-        depths = np.array([dict(nesting).get(name, 0) for nesting in self._all], dtype=np.int64)
-        levels: Codes = depths[inside].max(axis=1, initial=0)
-        return levels
 
     def around(self, name: Name, arguments: Rows) -> tuple[Codes, Codes]:
         """Nesting depth of a name in each row of arguments, and the nesting number of a null with these arguments."""

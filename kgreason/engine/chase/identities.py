@@ -19,18 +19,7 @@ from kgreason.language.values import Null, Value, source
 
 
 class Identities:
-    """Union-find forest of unified values, by code: each null points to the value that replaced it.
-
-    Examples
-    --------
-    >>> symbols = Symbols()
-    >>> one, other, known = (symbols.intern(value) for value in (Null(1), Null(2), "a"))
-    >>> identities = Identities(symbols)
-    >>> identities.merge(one, other), identities.merge(other, known)
-    (True, True)
-    >>> symbols.values(identities.find(np.array([one, other, known])).tolist())
-    ['a', 'a', 'a']
-    """
+    """Union-find forest of unified values, by code: each null points to the value that replaced it."""
 
     def __init__(self, symbols: Symbols, links: Mapping[int, int] | None = None) -> None:
         self.symbols = symbols

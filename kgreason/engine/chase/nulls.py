@@ -168,7 +168,9 @@ class Nulls:
         known = activations.frontiers.find(batch) >= 0
         fresh = np.flatnonzero(~known)
         if len(fresh):
-            known[fresh] = self._nestings.level(activations.name, batch[fresh][:, activations.nested]) == 0
+            known[fresh] = (
+                self._nestings.around(activations.name, batch[fresh][:, activations.nested])[0] == 0
+            )
         return known
 
     def _complete(self, index: int, numbers: Codes, functions: Sequence[str]) -> None:
@@ -294,9 +296,10 @@ class Nulls:
         activations = self._activations[index]
         found = activations.patterns.get(number)
         if found is None:
-            frontier: list[Value] = list(activations.frontier(number).tolist())
+            codes = activations.rows[number].tolist()
+            frontier: list[Value] = list(codes)
             for i in activations.nested:
-                frontier[i] = self.symbols.value(int(activations.frontier(number)[i]))
+                frontier[i] = self.symbols.value(codes[i])
             found = activations.patterns[number] = pattern(frontier)
         return found
 

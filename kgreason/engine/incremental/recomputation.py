@@ -40,20 +40,17 @@ class Recomputing:
         context.work.pay(
             sum(context.stores[p].live for p in self.plan.predicates if p in context.stores) // ANEW
         )
-        anew = {p: self._empty(p) for p in self.plan.predicates if p in context.stores}
-        for predicate, relation in anew.items():
-            relation.load(database.given(predicate), distinct=True)
+        anew: dict[str, Relation] = {}
+        for p in self.plan.predicates & context.stores.keys():
+            arity, symbols = context.stores[p].arity, context.nulls.symbols
+            anew[p] = empty_relation(arity, self.keyed.get(p), context.kinds[p], symbols, context.limits)
+            anew[p].load(database.given(p), distinct=True)
         relations: dict[str, Relation] = {**context.stores, **anew}
         Fixpoint(self.plan, context.kinds, relations, context.nulls, context.limits).run(SILENT)
         found = {p: Change.towards(r.buffer[: r.count], context.stores[p]) for p, r in anew.items()}
         for predicate, change in found.items():
             database.change(predicate, change)
         return found
-
-    def _empty(self, predicate: str) -> Relation:
-        context, arity = self.database.context, self.database.stores[predicate].arity
-        keyed, symbols = self.keyed.get(predicate), context.nulls.symbols
-        return empty_relation(arity, keyed, context.kinds[predicate], symbols, context.limits)
 
 
 def divisible(plan: ir.StratumPlan) -> bool:

@@ -71,7 +71,7 @@ def grouping(
     The parameters are those of `Groups`; `double` states that numbers of kind ANY are doubles.
     """
     if plain(aggregation) in COLLECTING or (kind is Kind.ANY and plain(aggregation) != "count"):
-        return Gathered(aggregation, width, contributors, kind, symbols, double and kind is Kind.ANY)
+        return Gathered(aggregation, width, kind, symbols, double and kind is Kind.ANY)
     return Groups(aggregation, width, contributors, kind, symbols)
 
 

@@ -26,6 +26,7 @@ BLOCKS = 32  # minimum per core, because light walks do not predict the cost of 
 LEAST = 1 << 16  # states allocated at once
 ROUNDS = 100_000  # number of rounds with separate counts
 States = npt.NDArray[np.int32]
+Listed = tuple[States, States, npt.NDArray[np.float64]]  # sources, targets and weights of steps in any order
 Find = Callable[[Steps], tuple[Rows, Kind]]
 """Finds rows of `Steps.columns`, perhaps with duplicates, and contributions as last column; kind of these."""
 
@@ -56,7 +57,6 @@ def run(tally: Tally, relations: Mapping[str, Relation], find: Find, advance: Ca
     Returns `False`, without effect, if the data require the general evaluation.
     """
     plan = tally.plan
-    parts = tuple(plan.fixed)
     seeds = [(relations[p].column(at), relations[p].column(1 - at)) for p, at in plan.fixed.items()]
     graph = build(plan, seeds, find, numbered=tally.profile)
     if graph is None:
@@ -67,9 +67,9 @@ def run(tally: Tally, relations: Mapping[str, Relation], find: Find, advance: Ca
     blocks = Blocks(len(start.values), advance, tally)
     found = together(lambda: list(_thread(graph, start, counts, blocks)), len(start.values) // 2, blocks.stop)
     pieces = sorted((piece for pieces in found for piece in pieces), key=lambda piece: piece.first)
-    for number, predicate in enumerate(parts):
+    for number, (predicate, at) in enumerate(plan.fixed.items()):
         first, second = _facts(graph, start, counts, pieces, number)
-        columns = (first, second) if plan.fixed[predicate] == 0 else (second, first)
+        columns = (first, second) if at == 0 else (second, first)
         tally.by_predicate[predicate] = len(first) - relations[predicate].count
         relations[predicate].adopt(columns)
     return True
@@ -102,19 +102,19 @@ def build(
             columns = (numbering.codes, numbering.codes) if steps.body is None else (rows[:, 0], rows[:, 1])
         ends = numbering.states(columns[0], source), numbering.states(columns[1], target)
         if steps.bound is None:
-            plain.append(Listed(*ends, np.full(len(ends[0]) if numbered else 0, float(number))))
+            plain.append((*ends, np.full(len(ends[0]) if numbered else 0, float(number))))
             continue
         last = np.ascontiguousarray(rows[:, -1])
         weights = last.view(np.float64) if kind is Kind.DOUBLE else last.astype(np.float64)
         if not _safe(weights, ends[1], kind):
             return None
         bounds[target] = steps.bound
-        sums.append(Listed(*ends, weights))
-    lists = [Listed.join(plain), Listed.join(sums)]
+        sums.append((*ends, weights))
+    lists = [_joined(plain), _joined(sums)]
     if len(parts) == 1 and size >= MANY:
         numbers = _near(lists, size)
         numbering.renumber(numbers)
-        lists = [steps.renumbered(numbers) for steps in lists]
+        lists = [(numbers[source], numbers[target], weights) for source, target, weights in lists]
     one, several = (Compressed.make(steps, size) for steps in lists)
     return Graph(one, several if sums or numbered else None, bounds, numbering, parts)
 
@@ -163,31 +163,8 @@ class Numbering:
 
 
 @dataclass(frozen=True)
-class Listed:
-    """Steps in any order; `weights` is empty if one step is enough."""
-
-    source: States
-    target: States
-    weights: npt.NDArray[np.float64]
-
-    @classmethod
-    def join(cls, pieces: Sequence[Listed]) -> Listed:
-        """Concatenation of lists of steps."""
-        none, nothing = np.empty(0, dtype=np.int32), np.empty(0)
-        return cls(
-            np.concatenate([none, *(p.source for p in pieces)]),
-            np.concatenate([none, *(p.target for p in pieces)]),
-            np.concatenate([nothing, *(p.weights for p in pieces)]),
-        )
-
-    def renumbered(self, numbers: States) -> Listed:
-        """The steps with renumbered states."""
-        return Listed(numbers[self.source], numbers[self.target], self.weights)
-
-
-@dataclass(frozen=True)
 class Compressed:
-    """Steps in compressed sparse rows (see `kgreason.engine.seminaive.walk_kernels`)."""
+    """Steps in compressed sparse rows (see `walk_kernels`); `weights` is empty if one step is enough."""
 
     ptr: Codes
     to: States
@@ -196,11 +173,17 @@ class Compressed:
     @classmethod
     def make(cls, steps: Listed, states: int) -> Compressed:
         """Sort steps by source."""
+        source, target, weights = steps
         ptr = np.zeros(states + 1, dtype=np.int64)
-        order = np.empty(len(steps.source), dtype=np.int64)
-        walk_kernels.by_source(steps.source, ptr, order)
-        weights = steps.weights[order] if len(steps.weights) else steps.weights
-        return cls(ptr, steps.target[order], weights)
+        order = np.empty(len(source), dtype=np.int64)
+        walk_kernels.by_source(source, ptr, order)
+        return cls(ptr, target[order], weights[order] if len(weights) else weights)
+
+
+def _joined(lists: Sequence[Listed]) -> Listed:
+    none = np.empty(0, dtype=np.int32)
+    sources, targets, weights = zip((none, none, np.empty(0)), *lists, strict=True)
+    return np.concatenate(sources), np.concatenate(targets), np.concatenate(weights)
 
 
 def _near(lists: Sequence[Listed], states: int) -> States:

@@ -32,14 +32,12 @@ from kgreason.language.values import Value
 NUMERIC = frozenset({"sum", "prod", "avg", "median"})
 
 
-class Unfit(Exception):
-    """A group has no total: number of the group, reason and hint."""
+class Unfit(Refusal):
+    """A group, given by its number, has no total."""
 
     def __init__(self, group: int, refusal: Refusal) -> None:
-        super().__init__(refusal.what)
+        super().__init__(refusal.what, refusal.hint)
         self.group = group
-        self.what = refusal.what
-        self.hint = refusal.hint
 
 
 def misfit(aggregation: Aggregation, values: Codes, symbols: Symbols) -> tuple[int, Refusal] | None:
@@ -48,9 +46,8 @@ def misfit(aggregation: Aggregation, values: Codes, symbols: Symbols) -> tuple[i
     if name not in NUMERIC and name not in ("min", "max"):
         return None
     found, first = np.unique(values, return_index=True)
-    for at, value in sorted(
-        zip(first.tolist(), symbols.values(found.tolist()), strict=True), key=lambda x: x[0]
-    ):
+    order = np.argsort(first)
+    for at, value in zip(first[order].tolist(), symbols.values(found[order].tolist()), strict=True):
         try:
             no_null(aggregation.function, value)
         except Refusal as refusal:
@@ -69,20 +66,13 @@ class Gathered:
     """
 
     def __init__(
-        self,
-        aggregation: Aggregation,
-        width: int,
-        contributors: int,
-        kind: Kind,
-        symbols: Symbols,
-        double: bool = False,
+        self, aggregation: Aggregation, width: int, kind: Kind, symbols: Symbols, double: bool = False
     ) -> None:
         self.name = plain(aggregation)
         self.kind = kind
         self.symbols = symbols
         self.double = double  # whether numbers of kind ANY are doubles
         self.width = width
-        self.contributors = contributors
         self.numbers: dict[tuple[int, ...], int] = {}  # numbers of the groups
         self.held: list[dict[Hashable, Value]] = []  # by group: contributor or element -> value
         self.changed: dict[int, None] = {}
