@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from kgreason.engine.incremental.maintenance import Anew, Updating, apart
+from kgreason.engine.incremental.maintenance import Evaluated, Maintained, apart
 from kgreason.engine.post_processing import apply_posts
 from kgreason.engine.relations.fact_tables import Facts, Table
 from kgreason.language.values import identity
@@ -25,13 +25,13 @@ Row = tuple["Value", ...]
 class Outputs:
     """Output facts after ``@post`` operations, computed per predicate on first access."""
 
-    def __init__(self, state: Anew | Updating, program: CheckedProgram, symbols: Symbols) -> None:
+    def __init__(self, state: Evaluated | Maintained, program: CheckedProgram, symbols: Symbols) -> None:
         self._state = state
         self._program = program
         self._symbols = symbols
         self._tables: dict[str, Table] = {}
 
-    def held_by(self, state: Anew | Updating) -> Outputs:
+    def held_by(self, state: Evaluated | Maintained) -> Outputs:
         """Outputs bound to another state that holds the same facts."""
         made = Outputs(state, self._program, self._symbols)
         made._tables.update(self._tables)

@@ -14,7 +14,7 @@ from kgreason.base.progress import SILENT, Progress
 from kgreason.data.fact_loading import complete_nodes, load_facts
 from kgreason.engine.chase.nulls import Nulls
 from kgreason.engine.incremental.database import Deltas, small
-from kgreason.engine.incremental.maintenance import Anew, Updating, apart, together
+from kgreason.engine.incremental.maintenance import Evaluated, Maintained, apart, together
 from kgreason.engine.limits import Limits
 from kgreason.engine.plan.expression_kinds import NAMES, join
 from kgreason.engine.relations.fact_tables import CODED, Facts, Kind, Table
@@ -200,13 +200,13 @@ class Reasoner:
         rows = sum(table.length for table in tables.values())
         if not small(rows, self._state.size):
             return None
-        if isinstance(self._state, Anew) and tables:
+        if isinstance(self._state, Evaluated) and tables:
             if self._wait and rows >= self._stopped:
                 self._wait -= 1
                 return None
             self._follow()
         state = self._state
-        if isinstance(state, Anew) or not all(state.fitting(p, table) for p, table in tables.items()):
+        if isinstance(state, Evaluated) or not all(state.fitting(p, table) for p, table in tables.items()):
             return None
         with deferred():
             changes = state.update({p: state.rows(p, table) for p, table in tables.items()}, add=add)
@@ -275,7 +275,7 @@ class Reasoner:
 
     def _evaluated(
         self, own: Facts, earlier: Nulls | None, progress: Progress
-    ) -> tuple[Anew, Stats, Warnings]:
+    ) -> tuple[Evaluated, Stats, Warnings]:
         start = perf_counter()
         tables = dict(own.tables)
         complete_nodes(self._program, tables, self._symbols)
@@ -283,18 +283,18 @@ class Reasoner:
         chase, kinds = prepare(self._program, facts, self._goals, self._limits, earlier=earlier)
         chase.run(progress)
         warnings = tuple(chase.nulls.warnings.values())
-        state = Anew(chase, kinds, self._program, own, self._goals)
+        state = Evaluated(chase, kinds, self._program, own, self._goals)
         return state, Stats(tuple(chase.done), perf_counter() - start, chase.restarts), warnings
 
-    def _take(self, found: tuple[Anew, Stats, Warnings]) -> None:
+    def _take(self, found: tuple[Evaluated, Stats, Warnings]) -> None:
         """Replace the current state."""
-        self._state: Updating | Anew
+        self._state: Maintained | Evaluated
         self._state, self._stats, self._warnings = found
         self._outputs = Outputs(self._state, self._program, self._symbols)
 
     def _follow(self) -> None:
         """Build the editable form of the facts, if there is one."""
-        assert isinstance(self._state, Anew)
+        assert isinstance(self._state, Evaluated)
         made = self._state.updating()
         if made is None:
             return
@@ -308,7 +308,7 @@ class Reasoner:
         shown = Facts({predicate: self._outputs.table(predicate)}, self._symbols)
         return Reasoned(shown, self._stats, self._warnings, self._program)
 
-    def _changed(self, state: Updating, changes: Deltas) -> dict[str, tuple[Table, Table]]:
+    def _changed(self, state: Maintained, changes: Deltas) -> dict[str, tuple[Table, Table]]:
         shown = {}
         for goal in changes.keys() & set(self._goals):
             before = self._outputs.forget(goal)

@@ -16,7 +16,7 @@ from kgreason import EvaluationError, KgreasonError, Null, Reasoner, function, r
 from kgreason.base.errors import CallError
 from kgreason.engine.incremental import database
 from kgreason.engine.incremental import delete_rederive as rederive
-from kgreason.engine.incremental.maintenance import Anew
+from kgreason.engine.incremental.maintenance import Evaluated
 from kgreason.engine.limits import Limits
 from kgreason.engine.relations.fact_tables import Facts, Table
 from kgreason.engine.seminaive.evaluation import evaluate
@@ -502,9 +502,9 @@ def chain(first, last):
 def test_an_edit_of_much_is_evaluated_anew_and_small_ones_are_followed_again():
     reasoner = Reasoner(CLOSURE, {"e": chain(0, 200)})
     gone = reasoner.remove_facts({"e": chain(40, 200)})
-    assert isinstance(reasoner._state, Anew)
+    assert isinstance(reasoner._state, Evaluated)
     came = reasoner.add_facts({"e": [(900, 901)]})
-    assert not isinstance(reasoner._state, Anew)
+    assert not isinstance(reasoner._state, Evaluated)
     assert (came.edited, came.added, came.removed) == (1, {"t": [(900, 901)]}, {})
     assert repr(gone) == "<Changes: 160 edited, 0 added, 19,280 removed>"
     assert len(gone.removed["t"]) == 200 * 201 // 2 - 40 * 41 // 2
@@ -513,7 +513,7 @@ def test_an_edit_of_much_is_evaluated_anew_and_small_ones_are_followed_again():
 def test_an_update_that_does_too_much_is_stopped():
     reasoner = Reasoner(CLOSURE, {"e": chain(0, 100)})
     changes = reasoner.remove_facts({"e": [(50, 51)]})
-    assert isinstance(reasoner._state, Anew)
+    assert isinstance(reasoner._state, Evaluated)
     assert len(changes.removed["t"]) == 51 * 50
     assert held(reasoner) == fresh(CLOSURE, {"e": chain(0, 50) + chain(51, 100)}, reasoner)
 

@@ -159,7 +159,7 @@ def make_set(values: Sequence[Value]) -> frozenset[Value]:
         raise Refusal("a set holds booleans or numbers, not both", MIXED)
     if numbers and any(isinstance(v, float) for v in values):
         values = to_doubles(values)
-    shallow(values)
+    check_depth(values)
     distinct: dict[Value, Value] = {}
     for value in {key(v): v for v in values}.values():
         other = distinct.setdefault(value, value)
@@ -173,11 +173,11 @@ def make_set(values: Sequence[Value]) -> frozenset[Value]:
 
 def make_list(values: Sequence[Value]) -> tuple[Value, ...]:
     """Create a list."""
-    shallow(values)
+    check_depth(values)
     return tuple(values)
 
 
-def shallow(values: Sequence[Value]) -> None:
+def check_depth(values: Sequence[Value]) -> None:
     """Raise `Refusal` for elements of a list or set that are nested too deep."""
     if any(isinstance(v, tuple | frozenset) and _depth(v) >= DEPTH for v in values):
         raise Refusal(

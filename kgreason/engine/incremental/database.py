@@ -233,7 +233,7 @@ ANEW = 4  # recomputed facts of a stratum per unit
 PART = 8  # an edit of more than one in so many given facts is not applied incrementally
 
 
-class Costly(Exception):
+class BudgetExceeded(Exception):
     """The cost of an update exceeds its budget."""
 
 
@@ -253,10 +253,10 @@ class Work:
         self.left = LEAST + facts // SHARE
 
     def pay(self, rows: int) -> None:
-        """Subtract `rows` handled rows from the budget; `Costly` if it is exceeded."""
+        """Subtract `rows` handled rows from the budget; `BudgetExceeded` if it is exceeded."""
         self.left -= rows
         if self.left < 0:
-            raise Costly
+            raise BudgetExceeded
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from kgreason.engine.incremental.database import Change, Database, Deltas, distinct
-from kgreason.engine.incremental.rule_queries import admissible, bound, touching
+from kgreason.engine.incremental.rule_queries import admissible, consequences, derivations
 from kgreason.engine.plan import ir
 from kgreason.engine.relations.fact_tables import sought
 from kgreason.engine.relations.relation import Relation
@@ -61,11 +61,11 @@ class Rederiving:
         self.database = database
         self.predicates = sorted(p for p in plan.predicates if p in database.stores)
         self.rules = [_Group(r, database) if r.rule.aggregation else _Rule(r, database) for r in plan.rules]
-        self.within = [(r, t) for r in self.rules for t in r.touching if t.predicate in plan.predicates]
+        self.within = [(r, t) for r in self.rules for t in r.consequences if t.predicate in plan.predicates]
 
     def update(self, changes: Deltas, given: Deltas) -> Deltas | None:
         """Apply changes; returns the changes of the stratum's facts, or `None`, without effect, for too many."""
-        read = {t.predicate for rule in self.rules for t in rule.touching}
+        read = {t.predicate for rule in self.rules for t in rule.consequences}
         below = {p: change for p, change in changes.items() if p in read and p not in self.plan.predicates}
         doomed = {p: Relation(self.database.stores[p].arity) for p in self.predicates}
         for rule in self.rules:
@@ -87,7 +87,7 @@ class Rederiving:
         for predicate, change in given.items():
             self._doom(doomed, predicate, change.removed)
         for rule in self.rules:
-            for query in rule.touching:
+            for query in rule.consequences:
                 rule.touch(query.lost(below))
             if not isinstance(rule, _Group):
                 self._doom(doomed, rule.head, rule.touched)
@@ -96,7 +96,7 @@ class Rederiving:
             fresh = {p: doomed[p].buffer[asked[p] : doomed[p].count].copy() for p in self.predicates}
             asked = {p: doomed[p].count for p in self.predicates}
             for rule, query in self.within:
-                self._doom(doomed, rule.head, query.question.ask(fresh[query.predicate]))
+                self._doom(doomed, rule.head, query.prepared.ask(fresh[query.predicate]))
             if any(doomed[p].count > LEAST + self.database.stores[p].live // 2 for p in self.predicates):
                 return False
         return True
@@ -111,7 +111,7 @@ class Rederiving:
         """Doom the facts of all affected groups; strata with groups are not recursive."""
         for rule in self.rules:
             if isinstance(rule, _Group):
-                for query in rule.touching:
+                for query in rule.consequences:
                     rule.touch(query.won(below))
                 self._doom(doomed, rule.head, rule.facts())
 
@@ -131,7 +131,7 @@ class Rederiving:
             }
             asked = {p: len(inserted[p]) for p in self.predicates}
             for rule, query in self.within:
-                self._insert(inserted, rule.head, query.question.ask(fresh[query.predicate]))
+                self._insert(inserted, rule.head, query.prepared.ask(fresh[query.predicate]))
         return {p: np.concatenate(batches) for p, batches in inserted.items()}
 
     def _insert(self, inserted: dict[str, list[Rows]], predicate: str, rows: Rows) -> None:
@@ -152,8 +152,8 @@ class _Rule:
         self.head = rule.head.predicate
         terms: Sequence[Term] = rule.head.terms if group is None else group
         kinds = context.kinds[self.head] if group is None else [plan.kinds[v.name] for v in group]
-        self.touching = touching(rule, context, plan.kinds, group)
-        self.bound = bound(rule, context, plan.kinds, terms, kinds)
+        self.consequences = consequences(rule, context, plan.kinds, group)
+        self.derivations = derivations(rule, context, plan.kinds, terms, kinds)
         self.touched: Rows = np.empty((0, len(terms)), dtype=np.int64)
 
     def touch(self, rows: Rows) -> None:
@@ -161,8 +161,8 @@ class _Rule:
 
     def again(self, deleted: Rows, below: Deltas) -> Iterator[Rows]:
         """Deleted facts that the rule still derives, and facts derived from changed ones."""
-        yield self.bound.ask(deleted)
-        for query in self.touching:
+        yield self.derivations.ask(deleted)
+        for query in self.consequences:
             yield query.won(below)
 
 
@@ -195,4 +195,4 @@ class _Group(_Rule):
     def again(self, deleted: Rows, below: Deltas) -> Iterator[Rows]:  # noqa: ARG002
         """Facts of the touched groups, and of the groups of deleted facts."""
         self.touch(deleted[:, self.positions])
-        yield self.bound.ask(distinct(self.touched))
+        yield self.derivations.ask(distinct(self.touched))

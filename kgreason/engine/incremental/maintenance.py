@@ -11,9 +11,9 @@ from kgreason.base import memory
 from kgreason.engine.chase.constraints import deny
 from kgreason.engine.incremental.database import (
     Base,
+    BudgetExceeded,
     Change,
     Context,
-    Costly,
     Database,
     Deltas,
     Flags,
@@ -38,7 +38,7 @@ from kgreason.language.values import Value
 Strategy = Dividing | Rederiving | Recomputing
 
 
-class Updating:
+class Maintained:
     """Program whose strata are maintained, in order, under changes of the facts below them.
 
     `chase` is a finished evaluation without nulls; `own` are the given facts before completion of vertices by edge
@@ -145,7 +145,7 @@ class Updating:
         except BaseException as error:
             with memory.unlimited():
                 database.undo()
-            if isinstance(error, Costly):
+            if isinstance(error, BudgetExceeded):
                 return None
             raise
 
@@ -236,10 +236,10 @@ def _rows(given: Table | None, kinds: Sequence[Kind], symbols: Symbols) -> Rows:
     return rows if given.kinds == tuple(kinds) else distinct(rows)
 
 
-class Anew:
+class Evaluated:
     """Finished evaluation, with the given facts and those of the goals.
 
-    Without nulls all facts are kept, because small edits convert them to an `Updating`.
+    Without nulls all facts are kept, because small edits convert them to an `Maintained`.
     """
 
     def __init__(
@@ -270,12 +270,12 @@ class Anew:
         """Facts of a goal."""
         return self.tables[predicate]
 
-    def updating(self) -> Updating | None:
+    def updating(self) -> Maintained | None:
         """Convert to the editable form, once; `None` if there are nulls."""
         if self._kept is None:
             return None
         (chase, kinds, program), self._kept = self._kept, None  # facts are moved one by one
-        return Updating(chase, kinds, program, self.given)
+        return Maintained(chase, kinds, program, self.given)
 
 
 def without_nulls(plan: ir.Plan) -> bool:

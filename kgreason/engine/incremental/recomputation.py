@@ -15,7 +15,14 @@ import numpy as np
 from kgreason.base.errors import EvaluationError
 from kgreason.base.progress import SILENT
 from kgreason.engine.incremental.database import ANEW, Change, Database, Deltas
-from kgreason.engine.incremental.rule_queries import GIVEN, Touching, admissible, bound_by, given, touching
+from kgreason.engine.incremental.rule_queries import (
+    GIVEN,
+    Consequences,
+    admissible,
+    bound_by,
+    consequences,
+    given,
+)
 from kgreason.engine.plan import ir
 from kgreason.engine.plan.planner import compile_rule
 from kgreason.engine.relations.relation import Relation, empty_relation
@@ -76,13 +83,13 @@ class Dividing:
         stores = database.stores
         self.fixed = {p: at for p, at in plan.separable.fixed.items() if p in stores}
         (self.kind,) = {database.context.kinds[p][at] for p, at in self.fixed.items()}
-        self.queries: list[tuple[Touching, str]] = []
+        self.queries: list[tuple[Consequences, str]] = []
         rules = tuple(map(self._guarded, plan.rules))
         self.plan = replace(plan, predicates=frozenset(self.fixed), rules=rules, separable=None)
         for rule in plan.rules:
             head, aggregates = rule.rule.head, rule.rule.aggregation is not None and not rule.recursive
             terms = (head.terms[plan.separable.fixed[head.predicate]],) if aggregates else None
-            for query in touching(rule.rule, database.context, rule.kinds, terms):
+            for query in consequences(rule.rule, database.context, rule.kinds, terms):
                 if query.predicate not in plan.predicates:
                     self.queries.append((query, "" if aggregates else head.predicate))
 

@@ -29,7 +29,7 @@ class Delta(Relation):
         self.stable, self.seen, self.count = 0, len(rows), len(rows)
 
 
-class Question:
+class RuleQuery:
     """Prepared query of a rule in which an atom of the predicate `GIVEN`, if there is one, reads the given rows.
 
     `given` and `answer` are the kinds of the given rows, and of the rows of a head `ANSWER`.
@@ -77,7 +77,7 @@ class Question:
         return self._pipeline.run()
 
 
-class Totals(Question):
+class Totals(RuleQuery):
     """Query of a rule with an aggregate, for the facts of whole groups."""
 
     def prepare(self) -> None:
@@ -122,12 +122,12 @@ def admissible(rule: CheckedRule) -> bool:
 
 
 @dataclass(frozen=True)
-class Touching:
+class Consequences:
     """Query for the consequences of facts of one body atom, positive or negated."""
 
     predicate: str
     negated: bool
-    question: Question
+    prepared: RuleQuery
 
     def lost(self, changes: Mapping[str, Change]) -> Rows:
         """Consequences of changed facts through matches that may no longer hold."""
@@ -140,13 +140,13 @@ class Touching:
     def _ask(self, changes: Mapping[str, Change], *, added: bool) -> Rows:
         change = changes.get(self.predicate)
         if change is None:
-            return self.question.none
-        return self.question.ask(change.added if added else change.removed)
+            return self.prepared.none
+        return self.prepared.ask(change.added if added else change.removed)
 
 
-def touching(
+def consequences(
     rule: CheckedRule, context: Context, variables: Mapping[str, Kind], terms: Sequence[Term] | None = None
-) -> list[Touching]:
+) -> list[Consequences]:
     """Query for each body atom: the head facts or, if given, the values of some terms that its facts lead to."""
     plain = replace(rule, aggregation=None, after=()) if rule.aggregation else rule
     answer: list[Kind] = []
@@ -160,10 +160,10 @@ def touching(
     ]
     bodies += [(atom, True, (given(_masked(atom.terms, known), rule), *positives)) for atom in rule.negatives]
     return [
-        Touching(
+        Consequences(
             atom.predicate,
             negated,
-            Question(
+            RuleQuery(
                 replace(plain, positives=body), context, variables, context.kinds[atom.predicate], answer
             ),
         )
@@ -171,20 +171,20 @@ def touching(
     ]
 
 
-def bound(
+def derivations(
     rule: CheckedRule,
     context: Context,
     variables: Mapping[str, Kind],
     terms: Sequence[Term],
     kinds: Sequence[Kind],
-) -> Question:
+) -> RuleQuery:
     """Query of a rule for its facts with given values of `terms`; it may return more facts."""
     known = bound_by(rule.positives)
     fitting = [
         isinstance(t, Variable) and t.name in known and variables[t.name] is kind
         for t, kind in zip(terms, kinds, strict=True)
     ]
-    form = Totals if rule.aggregation is not None else Question
+    form = Totals if rule.aggregation is not None else RuleQuery
     if not any(fitting):
         return form(rule, context, variables, kinds)
     free = [Variable(f"#free{i}") for i in range(len(terms))]

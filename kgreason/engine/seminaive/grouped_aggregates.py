@@ -24,7 +24,7 @@ from kgreason.engine.relations.hash_kernels import (
 from kgreason.engine.relations.relation import NO_RANKS
 from kgreason.engine.relations.rows import CHUNK, Keys, grown
 from kgreason.engine.relations.symbols import Symbols
-from kgreason.engine.seminaive.value_aggregates import Gathered, Unfit, exact_mean, exact_product, exact_sum
+from kgreason.engine.seminaive.value_aggregates import Gathered, NoTotal, exact_mean, exact_product, exact_sum
 from kgreason.language.check.checked_program import Aggregation
 
 SUM, PROD, COUNT, EXTREME = 0, 1, 2, 3
@@ -138,14 +138,14 @@ class Groups:
             self._tally(self.touched[:changes], self.olds, self.news, self.fresh)
 
     def changes(self) -> tuple[Rows, Ints]:
-        """Groups whose total changed since the last call, and the coded totals; `Unfit` if a total overflows."""
+        """Groups whose total changed since the last call, and the coded totals; `NoTotal` if a total overflows."""
         changed = self.changed[: self.n_changed].copy()
         self.n_changed = 0
         self.now += 1
         return self.groups.rows[changed], self._totals(changed)
 
     def totals(self) -> tuple[Rows, Ints]:
-        """All groups and their coded totals, if changes were not tracked; `Unfit` if a total overflows."""
+        """All groups and their coded totals, if changes were not tracked; `NoTotal` if a total overflows."""
         count = self.contributors.count
         if self.name == "median":
             return self.groups.rows[: self.groups.count], self._medians()
@@ -170,7 +170,7 @@ class Groups:
             return doubles(self._finite(groups, self.high[groups]))
         apart = np.abs(self.high[groups] - self.whole[groups]) > 2.0**62
         if apart.any():
-            raise Unfit(int(groups[np.argmax(apart)]), Refusal("integer overflow"))
+            raise NoTotal(int(groups[np.argmax(apart)]), Refusal("integer overflow"))
         return self.whole[groups]
 
     def _finite(self, groups: Ints, totals: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -189,7 +189,7 @@ class Groups:
             try:
                 totals[i] = EXACT[self.name](values)
             except Refusal as refusal:
-                raise Unfit(int(groups[i]), refusal) from None
+                raise NoTotal(int(groups[i]), refusal) from None
         return totals
 
     def _unsure(self) -> npt.NDArray[np.bool_]:

@@ -21,8 +21,8 @@ from kgreason.engine.relations.fact_tables import CODED, Kind, decode
 from kgreason.engine.relations.relation import Relation
 from kgreason.engine.relations.rows import Rows, chunks
 from kgreason.engine.seminaive.grouped_aggregates import Groups, grouping
-from kgreason.engine.seminaive.rule_pipeline import Batches, Looking, Pipeline
-from kgreason.engine.seminaive.value_aggregates import Gathered, Unfit
+from kgreason.engine.seminaive.rule_pipeline import Batches, Lookup, Pipeline
+from kgreason.engine.seminaive.value_aggregates import Gathered, NoTotal
 from kgreason.engine.statistics import JoinStats, RoundStats, RuleStats
 from kgreason.language.check.checked_program import Aggregation, Assign, CheckedRule
 from kgreason.language.syntax.syntax_tree import Constant, Variable
@@ -99,7 +99,7 @@ class Rule(ABC):
         """Statistics of its joins so far."""
         for _, pipeline in self.__dict__.get("lines", ()):
             for stage in pipeline.stages:
-                if isinstance(stage, Looking) and stage.probed:
+                if isinstance(stage, Lookup) and stage.probed:
                     yield JoinStats(
                         self.plan.rule.text, stage.probe.text, stage.probed, stage.found, stage.seconds
                     )
@@ -220,7 +220,7 @@ class Aggregating(Rule):
         """Head rows of the groups whose totals changed."""
         try:
             groups, totals = self._totals()
-        except Unfit as error:
+        except NoTotal as error:
             row = self.groups.group(error.group)
             hint = CONTRIBUTIONS if error.what == "integer overflow" else error.hint
             what = f"{error.what} in {self.aggregation.function}"

@@ -314,7 +314,7 @@ class Probe:
         )
 
 
-class Looking:
+class Lookup:
     """Stage that looks up rows in an index, with counters."""
 
     def __init__(self, probe: Probe, part: ir.Part) -> None:
@@ -324,7 +324,7 @@ class Looking:
         self.seconds = 0.0
 
 
-class Joining(Looking):
+class Joining(Lookup):
     """Join stage: writes the selected columns of each pair into its buffer and filters them by conditions."""
 
     def __init__(
@@ -373,7 +373,7 @@ class Joining(Looking):
                     self.out = np.empty((4 * len(self.out), self.out.shape[1]), dtype=np.int64)
 
 
-class Matching(Looking):
+class Matching(Lookup):
     """Semi-join (`wanted` true) or anti-join stage: keeps the rows with or without a partner."""
 
     def __init__(self, probe: Probe, part: ir.Part, wanted: bool) -> None:

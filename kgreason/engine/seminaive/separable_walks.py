@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from threading import Lock
 
 import numpy as np
@@ -66,9 +67,9 @@ def run(tally: Tally, relations: Mapping[str, Relation], find: Find, advance: Ca
     counts = np.zeros(len(start.values), dtype=np.int64)
     blocks = Blocks(len(start.values), advance, tally)
     found = together(lambda: list(_thread(graph, start, counts, blocks)), len(start.values) // 2, blocks.stop)
-    pieces = sorted((piece for pieces in found for piece in pieces), key=lambda piece: piece.first)
+    reached = sorted(chain.from_iterable(found), key=lambda block: block.first)
     for number, (predicate, at) in enumerate(plan.fixed.items()):
-        first, second = _facts(graph, start, counts, pieces, number)
+        first, second = _facts(graph, start, counts, reached, number)
         columns = (first, second) if at == 0 else (second, first)
         tally.by_predicate[predicate] = len(first) - relations[predicate].count
         relations[predicate].adopt(columns)
@@ -244,7 +245,7 @@ class Seeds:
 
 
 @dataclass(frozen=True)
-class Piece:
+class Reached:
     """States reached from the values first, ..., last - 1, concatenated."""
 
     first: int
@@ -284,7 +285,7 @@ class Blocks:
             self._end, self.over = self._next, True
 
 
-def _thread(graph: Graph, start: Seeds, counts: Codes, blocks: Blocks) -> Iterator[Piece]:
+def _thread(graph: Graph, start: Seeds, counts: Codes, blocks: Blocks) -> Iterator[Reached]:
     """Work of one thread: process blocks of values until there are none."""
     states = len(graph.numbering) * len(graph.parts)
     room = max(LEAST, 4 * states)
@@ -299,7 +300,7 @@ def _thread(graph: Graph, start: Seeds, counts: Codes, blocks: Blocks) -> Iterat
             done, used, tried = walk(out[: used + states + REACHED], used, first, last)
             if done > first:
                 blocks.record(done - first, tried, used - begin - int(start.ptr[done] - start.ptr[first]))
-                yield Piece(first, done, out[begin:used])
+                yield Reached(first, done, out[begin:used])
             if done < last and len(out) - used < states:
                 out, used = _room(room), 0
             first, steps = done, steps + tried
@@ -349,34 +350,34 @@ def _walker(tally: Tally, graph: Graph, start: Seeds, counts: Codes, states: int
 
 
 def _facts(
-    graph: Graph, start: Seeds, counts: Codes, pieces: Sequence[Piece], number: int
+    graph: Graph, start: Seeds, counts: Codes, reached: Sequence[Reached], number: int
 ) -> tuple[Codes, Codes]:
     """Fixed and moving values of the facts of one predicate."""
     parts, size = len(graph.parts), len(graph.numbering)
     if parts > 1:
-        pieces, counts = _of_part(pieces, counts, number * size, (number + 1) * size)
+        reached, counts = _of_part(reached, counts, number * size, (number + 1) * size)
     codes = np.tile(graph.numbering.codes, parts) if parts > 1 else graph.numbering.codes
-    ends = np.cumsum([0, *(len(piece.states) for piece in pieces)])
+    ends = np.cumsum([0, *(len(block.states) for block in reached)])
     memory.claim(16 * int(ends[-1]))
     fixed, moving = (np.empty(ends[-1], dtype=np.int64) for _ in range(2))
 
     def unfold(i: int) -> None:
-        piece, here = pieces[i], slice(ends[i], ends[i + 1])
-        first, last = piece.first, piece.last
-        walk_kernels.unfold(start.values, counts, piece.states, codes, fixed[here], moving[here], first, last)
+        block, here = reached[i], slice(ends[i], ends[i + 1])
+        first, last = block.first, block.last
+        walk_kernels.unfold(start.values, counts, block.states, codes, fixed[here], moving[here], first, last)
 
-    each(unfold, range(len(pieces)))
+    each(unfold, range(len(reached)))
     return fixed, moving
 
 
-def _of_part(pieces: Sequence[Piece], counts: Codes, low: int, high: int) -> tuple[list[Piece], Codes]:
-    """Restrict pieces to the states of one predicate."""
+def _of_part(reached: Sequence[Reached], counts: Codes, low: int, high: int) -> tuple[list[Reached], Codes]:
+    """Restrict blocks to the states of one predicate."""
     kept, lengths = [], np.zeros_like(counts)
-    for piece in pieces:
-        inside = (piece.states >= low) & (piece.states < high)
-        owner = np.repeat(np.arange(piece.first, piece.last), counts[piece.first : piece.last])
-        lengths[piece.first : piece.last] = np.bincount(
-            owner[inside] - piece.first, minlength=piece.last - piece.first
+    for block in reached:
+        inside = (block.states >= low) & (block.states < high)
+        owner = np.repeat(np.arange(block.first, block.last), counts[block.first : block.last])
+        lengths[block.first : block.last] = np.bincount(
+            owner[inside] - block.first, minlength=block.last - block.first
         )
-        kept.append(Piece(piece.first, piece.last, np.ascontiguousarray(piece.states[inside])))
+        kept.append(Reached(block.first, block.last, np.ascontiguousarray(block.states[inside])))
     return kept, lengths

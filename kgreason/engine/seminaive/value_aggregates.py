@@ -32,7 +32,7 @@ from kgreason.language.values import Value
 NUMERIC = frozenset({"sum", "prod", "avg", "median"})
 
 
-class Unfit(Refusal):
+class NoTotal(Refusal):
     """A group, given by its number, has no total."""
 
     def __init__(self, group: int, refusal: Refusal) -> None:
@@ -88,7 +88,7 @@ class Gathered:
         return np.array([number < floor for number in numbers], dtype=np.bool_)
 
     def add(self, batch: Rows, *, track: bool) -> None:  # noqa: ARG002
-        """Add contributions; `Unfit` if two values of one contributor are not comparable."""
+        """Add contributions; `NoTotal` if two values of one contributor are not comparable."""
         values = decode(self.kind, np.ascontiguousarray(batch[:, -1]), self.symbols)
         values = to_doubles(values) if self.double else values
         width = self.width
@@ -100,7 +100,7 @@ class Gathered:
             self._keep(number, tuple(row[:-1]), value)
 
     def changes(self) -> tuple[Rows, Codes]:
-        """Groups whose total may have changed since the last call, and the coded totals; `Unfit` for an error."""
+        """Groups whose total may have changed since the last call, and the coded totals; `NoTotal` for an error."""
         changed, self.changed = list(self.changed), {}
         groups = list(self.numbers) if changed else []
         rows = np.array([groups[n] for n in changed], dtype=np.int64).reshape(len(changed), self.width)
@@ -109,7 +109,7 @@ class Gathered:
             try:
                 totals.append(checked(TOTALS[self.name](list(self.held[group].values()))))
             except Refusal as refusal:
-                raise Unfit(group, refusal) from None
+                raise NoTotal(group, refusal) from None
         coded = encoded(totals, self.result, self.symbols)
         return rows, np.ascontiguousarray(coded).view(np.int64)
 
@@ -129,7 +129,7 @@ class Gathered:
             self._put(group, at, value)
             return
         if self.name != "list" and not _comparable(old, value):
-            raise Unfit(group, _meeting(old, value))
+            raise NoTotal(group, _meeting(old, value))
         falls = self.name == "min" or (self.name == "prod" and min(rank(old), rank(value)) < rank(1))
         if rank(value) < rank(old) if falls else rank(old) < rank(value):
             held[at] = value
