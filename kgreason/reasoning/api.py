@@ -48,7 +48,8 @@ def load(rules: Rules, *, allow_files: bool = False) -> CheckedProgram:
     """
     from kgreason.language.check.program_checker import load_file, load_text
 
-    check_rules(rules)
+    what = "rules are a path, a text or what kgreason.load returns"
+    check_type(rules, Rules, what, 'say for instance kgreason.load("control.vada")')
     if isinstance(rules, CheckedProgram):
         return rules
     if isinstance(rules, Path) or (rules.strip() and "\n" not in rules and rules.endswith(".vada")):
@@ -195,12 +196,6 @@ def format_file(path: str | Path, *, write: bool = True) -> bool:
         with replacing(Path(path)) as temporary:
             temporary.write_text(formatted, encoding="utf-8", newline="")
     return formatted != text
-
-
-def check_rules(rules: object) -> None:
-    """Raise `CallError` unless the argument can be rules."""
-    what = "rules are a path, a text or what kgreason.load returns"
-    check_type(rules, Rules, what, 'say for instance kgreason.load("control.vada")')
 
 
 def check_data(data: object) -> None:

@@ -27,8 +27,6 @@ from kgreason.reasoning.results import Reasoned, no_output
 if TYPE_CHECKING:
     from kgreason.base.errors import Diagnostic
 
-Warnings = tuple["Diagnostic", ...]
-
 
 class Reasoner:
     """Rules over changing facts: each edit updates the derived facts.
@@ -51,11 +49,6 @@ class Reasoner:
     ------
     ProgramError, DataError, EvaluationError
         As `kgreason.reason`.
-
-    References
-    ----------
-    A. Gupta, I. S. Mumick, V. S. Subrahmanian: Maintaining views incrementally, SIGMOD 1993, §7.
-    J. F. Naughton: Compiling separable recursions, SIGMOD 1988, §2.
 
     Examples
     --------
@@ -94,7 +87,7 @@ class Reasoner:
             vertices = [p for p in (*self._program.edges, *self._program.nodes) if p in own.tables]
             self._numbered = {own.tables[p].kinds[0] for p in vertices} == {Kind.INT}  # vertices are integers
             self._symbols.known("")  # converts strings to Python objects now rather than in the first edit
-            self._take(self._evaluated(own, None, progress))
+            self._evaluate(own, None, progress)
             self._follow()
         self._stopped = self._wait = self._patience = 0  # backoff after abandoned incremental updates
 
@@ -228,9 +221,8 @@ class Reasoner:
         edited = sum(_edits(own.tables.get(p), others.tables.get(p)) for p in tables)
         if not edited:
             return 0, Difference(dict, self._symbols)
-        found, before = self._evaluated(others, self._state.nulls, progress), self._outputs
-        with deferred():
-            self._take(found)
+        before = self._outputs
+        self._evaluate(others, self._state.nulls, progress)
         after, goals, symbols = self._outputs, self._goals, self._symbols
         return edited, Difference(
             lambda: {g: compared(before.table(g), after.table(g), symbols) for g in goals}, symbols
@@ -273,24 +265,20 @@ class Reasoner:
 
     # --- states ---------------------------------------------------------------------
 
-    def _evaluated(
-        self, own: Facts, earlier: Nulls | None, progress: Progress
-    ) -> tuple[Evaluated, Stats, Warnings]:
+    def _evaluate(self, own: Facts, earlier: Nulls | None, progress: Progress) -> None:
+        """Derive all facts, and replace the current state."""
         start = perf_counter()
         tables = dict(own.tables)
         complete_nodes(self._program, tables, self._symbols)
         facts = Facts(tables, self._symbols)
         chase, kinds = prepare(self._program, facts, self._goals, self._limits, earlier=earlier)
         chase.run(progress)
-        warnings = tuple(chase.nulls.warnings.values())
         state = Evaluated(chase, kinds, self._program, own, self._goals)
-        return state, Stats(tuple(chase.done), perf_counter() - start, chase.restarts), warnings
-
-    def _take(self, found: tuple[Evaluated, Stats, Warnings]) -> None:
-        """Replace the current state."""
-        self._state: Maintained | Evaluated
-        self._state, self._stats, self._warnings = found
-        self._outputs = Outputs(self._state, self._program, self._symbols)
+        with deferred():
+            self._state: Maintained | Evaluated = state
+            self._stats = Stats(tuple(chase.done), perf_counter() - start, chase.restarts)
+            self._warnings: tuple[Diagnostic, ...] = tuple(chase.nulls.warnings.values())
+            self._outputs = Outputs(state, self._program, self._symbols)
 
     def _follow(self) -> None:
         """Build the editable form of the facts, if there is one."""
