@@ -116,13 +116,7 @@ class Recorder:
 
 
 def visible(predicates: Sequence[str]) -> list[str]:
-    """Names of predicates for display, without the internal ones of constraints and split joins.
-
-    Examples
-    --------
-    >>> visible(["#join1", "p"]), visible(["#denial1"])
-    (['p'], ['constraints'])
-    """
+    """Names of predicates for display, without the internal ones of constraints and split joins."""
     return [p for p in predicates if not p.startswith("#")] or ["constraints"]
 
 

@@ -116,17 +116,7 @@ Nesting = tuple[
 
 
 class Nestings:
-    """Nesting of each value by code; equal nestings share a number.
-
-    Examples
-    --------
-    >>> nestings, none = Nestings(Symbols()), np.empty((1, 0), dtype=np.int64)
-    >>> once = nestings.around("#f", none)[1]
-    >>> nestings.record(np.array([0]), once)  # code 0 is #f()
-    >>> levels, twice = nestings.around("#f", np.array([[0]]))
-    >>> levels.tolist(), nestings.flat(np.concatenate((once, twice))).tolist()
-    ([1], [True, False])
-    """
+    """Nesting of each value by code; equal nestings share a number."""
 
     def __init__(self, symbols: Symbols) -> None:
         self.symbols = symbols

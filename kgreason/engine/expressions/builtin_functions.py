@@ -66,9 +66,8 @@ def no_null(name: str, *values: Value) -> None:
     """Raise `Refusal` for labelled nulls."""
     for value in values:
         if isinstance(value, Null):
-            raise Refusal(
-                f"{name} needs values, but {value} is a labelled null", "test is_not_null(...) first"
-            )
+            what = f"{name} needs values, but {value} is a labelled null"
+            raise Refusal(what, "test is_not_null(...) first")
 
 
 def arithmetic(name: str, a: Any, b: Any) -> Value:
@@ -165,9 +164,8 @@ def make_set(values: Sequence[Value]) -> frozenset[Value]:
         other = distinct.setdefault(value, value)
         if other is not value:  # in Python (1,), (1.0,) and (True,) are equal
             a, b = sorted(map(source, (value, other)))
-            raise Refusal(
-                f"a set cannot hold both {a} and {b}, which differ only in the types of their elements", MIXED
-            )
+            what = f"a set cannot hold both {a} and {b}, which differ only in the types of their elements"
+            raise Refusal(what, MIXED)
     return frozenset(distinct)
 
 

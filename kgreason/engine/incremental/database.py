@@ -331,11 +331,6 @@ class Database:
         """Facts by predicate."""
         return self.context.stores
 
-    def undo(self) -> None:
-        """Roll back the current update, in reverse order."""
-        while self.log:
-            self.log.pop()()
-
     def append(self, store: Store, rows: Rows) -> None:
         """Add facts that are not in the store."""
         if len(rows):

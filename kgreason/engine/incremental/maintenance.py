@@ -144,7 +144,8 @@ class Maintained:
             return self._update(edits, add=add)
         except BaseException as error:
             with memory.unlimited():
-                database.undo()
+                while database.log:
+                    database.log.pop()()
             if isinstance(error, BudgetExceeded):
                 return None
             raise

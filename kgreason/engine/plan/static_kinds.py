@@ -206,7 +206,7 @@ class _Flow:
             f"{term} is {NAMES[kind]}, but argument {i + 1} of {atom.predicate} is {NAMES[here]}"
             f" (from {origin})",
             atom.span,
-            hint=self.names(atom, i) or self.names_of(term),
+            hint=next(filter(None, (self.names(*p) for p in ((atom, i), *self.positions_of(term)))), None),
         )
 
     def names(self, atom: CheckedAtom, i: int) -> str | None:
@@ -215,10 +215,6 @@ class _Flow:
         if self.kinds.positions.get(position) is not Kind.INT or self.kinds.origins[position] != DATA:
             return None
         return f"if these are names, read them as strings: {mapping(position, 'string')}"
-
-    def names_of(self, variable: str) -> str | None:
-        """The same hint for the first data column of a variable."""
-        return next(filter(None, (self.names(a, i) for a, i in self.positions_of(variable))), None)
 
     def numbers(self, expression: Expression) -> str | None:
         """Hint to read a string column of the data as numbers, if an expression needs numbers."""

@@ -19,13 +19,9 @@ from kgreason.engine.relations.symbols import Codes, Symbols, once_each, to_doub
 from kgreason.language.check.checked_program import CheckedAtom
 from kgreason.language.values import EXACT, Null, Value, as_double, inexact
 
+# values of an expression: float64 for DOUBLE, bool for BOOL, else int64 as in `Kind`; one per row or one for all
 Values: TypeAlias = npt.NDArray[Any]
-"""Values of an expression: float64 for DOUBLE, bool for BOOL, else int64 as in `Kind`; one per row or one for all."""
-
-
 PIECE = 1 << 16  # rows converted to Python values at once
-
-
 # types of columns in which equality in Python can differ from equality in the rule language
 AMBIGUOUS = frozenset({bool, tuple, frozenset, Null, date, datetime})
 
@@ -52,9 +48,8 @@ class Kind(IntEnum):
     ANY = 7
 
 
-CODED = frozenset(
-    {Kind.STRING, Kind.SET, Kind.LIST, Kind.ANY}
-)  # kinds of columns that hold codes of `Symbols`
+# kinds of columns that hold codes of `Symbols`
+CODED = frozenset({Kind.STRING, Kind.SET, Kind.LIST, Kind.ANY})
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ def evaluate(
     recorder: Recorder | None = None,
     doubles: Collection[Position] = (),
 ) -> Result:
-    """Derive the facts of the goal predicates.
+    """Derive the facts of the goal predicates; the tables are coded with the symbols of `facts`.
 
     Parameters
     ----------
@@ -68,11 +68,6 @@ def evaluate(
     doubles
         Positions that hold doubles because of rules or facts that are not passed here.
 
-    Returns
-    -------
-    Result
-        Tables of the goals, coded with the symbols of `facts`.
-
     Raises
     ------
     ProgramError
@@ -88,8 +83,6 @@ def evaluate(
     >>> result = evaluate(program, Facts.from_rows({"e": [(1, 2), (2, 3)]}))
     >>> sorted(result.facts.rows("t"))
     [(1, 2), (1, 3), (2, 3)]
-    >>> result.stats.facts
-    3
     """
     start = perf_counter()
     goals = tuple(program.outputs if goals is None else goals)
@@ -142,18 +135,15 @@ def _relevant(program: CheckedProgram, facts: Facts) -> Facts:
     for predicate, table in tables.items():
         arity = program.arities.get(predicate, table.arity)
         if table.length and table.arity != arity:
-            raise EvaluationError(
-                f"{predicate} has {arity} arguments in the rules, but {table.arity} columns in the data",
-                hint="choose the columns of the source with columns=, or change the rules",
-            )
+            what = f"{predicate} has {arity} arguments in the rules, but {table.arity} columns in the data"
+            hint = "choose the columns of the source with columns=, or change the rules"
+            raise EvaluationError(what, hint=hint)
     known = {*program.arities, *facts.tables}
     for goal in program.outputs:
         if goal not in program.arities and goal not in tables:
             closest = suggest(goal, sorted(known))
-            raise EvaluationError(
-                f"no rule and no fact mentions the predicate {goal}",
-                hint=f"did you mean {closest}?" if closest else f"there are {', '.join(sorted(known))}",
-            )
+            hint = f"did you mean {closest}?" if closest else f"there are {', '.join(sorted(known))}"
+            raise EvaluationError(f"no rule and no fact mentions the predicate {goal}", hint=hint)
     return Facts(tables, facts.symbols)
 
 

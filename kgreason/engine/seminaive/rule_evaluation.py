@@ -252,11 +252,8 @@ class Aggregating(Rule):
             row = batch[int(np.argmax(low))]
             value = decode(self.groups.kind, row[-1:].copy(), self.symbols)[0]
             wrong = "negative" if floor == 0 else f"below {floor}"
-            raise pipeline.scope.error(
-                f"contribution {source(value)} to {self.aggregation.function} in recursion is {wrong}",
-                row,
-                pipeline.scope.shown,
-            )
+            what = f"contribution {source(value)} to {self.aggregation.function} in recursion is {wrong}"
+            raise pipeline.scope.error(what, row, pipeline.scope.shown)
 
     def example(self, row: int = -1) -> str:
         """Example of a total or fact of the last round, for error messages."""

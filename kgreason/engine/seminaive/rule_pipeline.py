@@ -199,8 +199,7 @@ class Pipeline:
 
     def _anti_join(self, atom: CheckedAtom) -> None:
         relation, repeats = self.relations[atom.predicate], _repeats(atom)
-        # An index cannot compare columns of one row, so that it gets only the rows whose repeated columns
-        # agree.
+        # An index cannot compare columns of one row, so that it gets only the rows whose repeated columns agree.
         if repeats:
             rows = relation.rows(ir.Part.ALL)
             agree = np.logical_and.reduce([rows[:, i] == rows[:, j] for i, j in repeats])
