@@ -109,13 +109,7 @@ class Reasoner:
         return self._warnings
 
     def rows(self, predicate: str) -> list[Row]:
-        """Facts of an output predicate as Python tuples.
-
-        Raises
-        ------
-        KeyError
-            If it is not among `predicates`.
-        """
+        """Facts of an output predicate as Python tuples; KeyError if it is not among `predicates`."""
         return self._of(predicate).rows(predicate)
 
     def count(self, predicate: str) -> int:

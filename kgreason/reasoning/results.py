@@ -58,13 +58,7 @@ class Reasoned(Displayed):
         return tuple(self.facts.tables)
 
     def rows(self, predicate: str) -> list[tuple[Value, ...]]:
-        """Facts of a predicate as Python tuples.
-
-        Raises
-        ------
-        KeyError
-            If it is not among `predicates`.
-        """
+        """Facts of a predicate as Python tuples; KeyError if it is not among `predicates`."""
         self._known(predicate)
         return list(self.facts.rows(predicate))
 
