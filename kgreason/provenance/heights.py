@@ -210,7 +210,9 @@ class Levels:
         filled = {p: t for p, t in tables.items() if t.length or p in goals or base[p] in self.types.kinds}
         doubles = {(p, i) for p, same in base.items() for q, i in self.types.doubles if q == same}
         facts = Facts(filled, self.symbols)
-        return evaluate(program, facts, goals=goals, limits=self.limits, watch=watch, doubles=doubles).facts
+        return evaluate(
+            program, facts, goals=goals, limits=self.limits, on_round=watch, doubles=doubles
+        ).facts
 
     # --- all others --------------------------------------------------------------------------------------------
 

@@ -68,7 +68,7 @@ NEGATIVE = {
 def outcome(text: str, facts: dict[str, list[tuple[Any, ...]]], *, generally: bool) -> Any:
     watch = (lambda _: None) if generally else None
     try:
-        result = evaluate(load_text(text), Facts.from_rows(facts), watch=watch)
+        result = evaluate(load_text(text), Facts.from_rows(facts), on_round=watch)
     except EvaluationError as error:
         return str(error).split("\n")[0].split(" is ")[-1]
     return {p: sorted(result.facts.rows(p)) for p in result.facts.tables if result.facts.count(p)}
@@ -362,7 +362,7 @@ def test_a_round_of_walks_is_one_of_the_general_way(seed, rules, facts):
     program, given_ = load_text(text), Facts.from_rows(facts)
     walked = evaluate(program, given_, recorder=Recorder(profile=True))
     assume(any(stratum.walks for stratum in walked.stats.strata))
-    rounds = evaluate(program, given_, watch=lambda _: None)
+    rounds = evaluate(program, given_, on_round=lambda _: None)
     assert by_round(walked)[1] == by_round(rounds)[1]
     assert walked.stats.facts == rounds.stats.facts
     if "msum" not in text and "mcount" not in text:  # of equal contributions walks take one

@@ -158,7 +158,7 @@ class Dividing:
                 anew[predicate].load(store.index((at,)).matching(values), distinct=False)
         paid = 0
 
-        def watch(relations: Mapping[str, Relation]) -> None:
+        def pay_for_new_facts(relations: Mapping[str, Relation]) -> None:
             nonlocal paid
             counted = sum(relation.count for relation in relations.values())
             context.work.pay((counted - paid) // ANEW)
@@ -166,7 +166,7 @@ class Dividing:
 
         relations: dict[str, Relation] = {**context.stores, **anew, GIVEN: wanted}
         kinds = {**context.kinds, GIVEN: (self.kind,)}
-        Fixpoint(self.plan, kinds, relations, context.nulls, context.limits, watch).run(SILENT)
+        Fixpoint(self.plan, kinds, relations, context.nulls, context.limits, pay_for_new_facts).run(SILENT)
         found = {}
         for predicate, relation in anew.items():
             rows, at = relation.buffer[: relation.count], self.fixed[predicate]

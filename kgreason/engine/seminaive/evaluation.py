@@ -22,7 +22,7 @@ from kgreason.engine.relations.fact_tables import Facts, Kind, Table, stated
 from kgreason.engine.relations.relation import KeyedRelation, Relation, empty_relation
 from kgreason.engine.relations.rows import Rows, chunks
 from kgreason.engine.relations.symbols import Symbols
-from kgreason.engine.seminaive.fixpoint import Fixpoint, Watch
+from kgreason.engine.seminaive.fixpoint import Fixpoint, OnRound
 from kgreason.engine.statistics import Recorder, Stats, StratumStats
 from kgreason.language.check.checked_program import CheckedAtom, CheckedProgram
 from kgreason.language.check.restriction import restricted
@@ -45,7 +45,7 @@ def evaluate(
     goals: Sequence[str] | None = None,
     limits: Limits = Limits(),  # noqa: B008
     progress: Progress = SILENT,
-    watch: Watch | None = None,
+    on_round: OnRound | None = None,
     merges: Merges | None = None,
     recorder: Recorder | None = None,
     doubles: Collection[Position] = (),
@@ -58,7 +58,7 @@ def evaluate(
         Input facts, of any predicates (derived ones too).
     goals
         Predicates to derive; by default the outputs of the program. Only their dependencies are evaluated.
-    watch
+    on_round
         Callback at the start of each round; it gets the relations of the stratum, by predicate. When the evaluation
         restarts, it gets new relations.
     merges
@@ -86,7 +86,7 @@ def evaluate(
     """
     start = perf_counter()
     goals = tuple(program.outputs if goals is None else goals)
-    chase, kinds = prepare(program, facts, goals, limits, watch, doubles=doubles)
+    chase, kinds = prepare(program, facts, goals, limits, on_round, doubles=doubles)
     chase.nulls.merges = merges
     chase.profile = recorder is not None and recorder.profile
     try:
@@ -109,12 +109,12 @@ def prepare(
     facts: Facts,
     goals: Sequence[str],
     limits: Limits,
-    watch: Watch | None = None,
+    on_round: OnRound | None = None,
     earlier: Nulls | None = None,
     doubles: Collection[Position] = (),
 ) -> tuple[Chase, Kinds]:
     """Plan the evaluation of the goals; returns the chase, ready to run, and the inferred kinds of columns."""
-    if watch is None:  # a watcher sees the rules as written
+    if on_round is None:  # the callback is to see the rules as written
         program = factored(program)
     # Kinds come from all rules and facts: the choice of goals must not change which columns hold doubles.
     kinds = infer(program, facts, doubles)
@@ -125,7 +125,7 @@ def prepare(
     kinds = replace(kinds, arities=program.arities)
     sizes = {p: facts.count(p) for p in program.arities.keys() - program.heads}
     plan = compile_program(program, kinds, sizes)
-    return Chase(program, facts, plan, limits, watch, earlier), kinds
+    return Chase(program, facts, plan, limits, on_round, earlier), kinds
 
 
 def _relevant(program: CheckedProgram, facts: Facts) -> Facts:
@@ -158,7 +158,7 @@ class Chase:
     facts: Facts
     plan: ir.Plan
     limits: Limits
-    watch: Watch | None
+    on_round: OnRound | None
     earlier: Nulls | None
     profile: bool = False
     restarts: int = 0
@@ -213,7 +213,7 @@ class Chase:
         unifications, denials = list(self.program.unifications), self.program.denials
         for stratum in plan.strata:
             fixpoint = Fixpoint(
-                stratum, plan.kinds, self.relations, self.nulls, self.limits, self.watch, profile=self.profile
+                stratum, plan.kinds, self.relations, self.nulls, self.limits, self.on_round, self.profile
             )
             try:
                 fixpoint.run(progress)

@@ -30,7 +30,7 @@ from kgreason.engine.statistics import StratumStats, visible
 from kgreason.language.syntax.syntax_tree import Constant
 from kgreason.language.values import elements
 
-Watch = Callable[[Mapping[str, Relation]], None]
+OnRound = Callable[[Mapping[str, Relation]], None]
 
 
 @dataclass
@@ -51,7 +51,7 @@ class Fixpoint:
     by_name: Mapping[str, Relation]
     nulls: Nulls
     limits: Limits
-    watch: Watch | None = None
+    on_round: OnRound | None = None
     profile: bool = False
 
     def __post_init__(self) -> None:
@@ -93,7 +93,7 @@ class Fixpoint:
                 progress.advance(self._apply(rule))
         self.given = len(self.nulls.symbols)
         recursive = [rule for rule in self.rules if rule.plan.recursive]
-        separable = self.plan.separable if self.watch is None else None
+        separable = self.plan.separable if self.on_round is None else None
         if separable is not None and self._separately(separable, progress):
             return
         while self._turn() and recursive:
@@ -152,8 +152,8 @@ class Fixpoint:
     def _turn(self) -> bool:
         self.current = None
         recent = [r.turn() for r in self.relations]  # a list, not any(): every relation must turn
-        if self.watch is not None:
-            self.watch(dict(zip(sorted(self.plan.predicates), self.relations, strict=True)))
+        if self.on_round is not None:
+            self.on_round(dict(zip(sorted(self.plan.predicates), self.relations, strict=True)))
         return any(recent)
 
     def _check(self, rules: Sequence[Rule], rounds: int) -> None:
