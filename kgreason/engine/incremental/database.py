@@ -261,7 +261,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Context:
-    """Context of questions: stores, kinds, nulls, limits and the work budget."""
+    """Context of queries: stores, kinds, nulls, limits and the work budget."""
 
     stores: Mapping[str, Store]
     kinds: Mapping[str, tuple[Kind, ...]]
@@ -295,10 +295,10 @@ class Base:
 
     def rows(self) -> Rows:
         """All given facts."""
-        pieces = [self.data.rows(Part.ALL), self.stated.rows(Part.ALL)]
+        given = [self.data.rows(Part.ALL), self.stated.rows(Part.ALL)]
         if self.ends is not None:
-            pieces.append(np.flatnonzero(self.ends > 0).reshape(-1, 1))
-        return distinct(np.concatenate(pieces))
+            given.append(np.flatnonzero(self.ends > 0).reshape(-1, 1))
+        return distinct(np.concatenate(given))
 
     def count_ends(self, codes: Codes, by: int) -> tuple[Rows, Rows]:
         """Add (or subtract) ends of edges; returns the added and the removed vertices."""
