@@ -110,9 +110,8 @@ class Activations:
 
 
 Name = int | str  # number of a rule, or a Skolem function
-Nesting = tuple[
-    tuple[Name, int], ...
-]  # how deep each name is nested in a value, sorted; empty for values of the data
+# how deep each name is nested in a value, sorted; empty for constants and for nulls of the data
+Nesting = tuple[tuple[Name, int], ...]
 
 
 class Nestings:
