@@ -104,9 +104,8 @@ class Index:
 
 
 DENSE = 14  # bytes per row up to which a matrix with a bit per pair of values replaces the hash table
-CHEAP = (
-    1 << 24
-)  # bytes up to which it always does; twice as many if rows are looked up `OFTEN` times on average
+# bytes up to which it always does; twice as many if rows are looked up `OFTEN` times on average
+CHEAP = 1 << 24
 OFTEN = 4
 MANY = 1 << 14  # fewest rows for a bit matrix
 PIECE = 1 << 20  # rows that are hashed at once, or transposed before their memory is freed

@@ -16,9 +16,8 @@ from kgreason.engine.relations.symbols import Codes
 
 Rows = npt.NDArray[np.int64]  # coded values, shape (rows, columns), C-contiguous
 
-CHUNK = (
-    1 << 14
-)  # most rows that one operator passes to the next at once: bounds memory and stays in the cache
+# most rows that one operator passes to the next at once: bounds memory and stays in the cache
+CHUNK = 1 << 14
 LARGE = 1 << 16  # slots from which a hash table grows by a quarter instead of doubling
 SPARE = 1 << 12  # rows that are kept apart while a hash table grows in place
 
