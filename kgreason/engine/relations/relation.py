@@ -104,7 +104,7 @@ class Index:
 
 
 DENSE = 14  # bytes per row up to which a matrix with a bit per pair of values replaces the hash table
-# bytes up to which it always does; twice as many if rows are looked up `OFTEN` times on average
+# bytes that the matrix may take in any case; twice as many if rows are looked up `OFTEN` times on average
 CHEAP = 1 << 24
 OFTEN = 4
 MANY = 1 << 14  # fewest rows for a bit matrix
