@@ -125,13 +125,11 @@ class Estimator(Generic[Data, Published]):
     def __repr__(self) -> str:
         shown = []
         for name, parameter in self._parameters().items():
-            value = getattr(self, name, parameter.default)
-            if value is parameter.default or (
-                type(value) is type(parameter.default) and value == parameter.default
-            ):
-                continue
-            text = repr(value)
-            shown.append(f"{name}={text if len(text) <= 60 else text[:56] + ' ...'}")
+            default = parameter.default
+            value = getattr(self, name, default)
+            if value is not default and not (type(value) is type(default) and value == default):
+                text = repr(value)
+                shown.append(f"{name}={text if len(text) <= 60 else text[:56] + ' ...'}")
         return f"{type(self).__name__}({', '.join(shown)})"
 
     def fit(self, X: Data | None = None, y: None = None, *, progress: Progress = SILENT) -> Self:  # noqa: ARG002
@@ -141,10 +139,8 @@ class Estimator(Generic[Data, Published]):
         ----------
         X
             The data, in the form that the corresponding function of `kgreason` takes. For (k,x)-isomorphism and
-            k-isomorphism:
-            a file or table per predicate, a graph, or a table of edges; `None`: the data named by the rules. For people
-            and
-            links: a graph, a schema (`kgreason.people.schema` of tables), or a schema file.
+            k-isomorphism: a file or table per predicate, a graph, or a table of edges; `None`: the data named by the
+            rules. For people and links: a graph, a schema (`kgreason.people.schema` of tables), or a schema file.
         y
             Ignored; present for compatibility with scikit-learn.
         progress
@@ -280,12 +276,6 @@ class KIso(_UnderRules, KIsoSettings):
     ----------
     J. Cheng, A. W. Fu, J. Liu: K-isomorphism: privacy preserving network publication against structural attacks, SIGMOD
     2010.
-
-    Examples
-    --------
-    >>> edges = [("A", "B"), ("C", "D"), ("E", "F")]
-    >>> KIso('@edge("own"). p(X,Y) :- own(X,Y).', k=2, x=2).fit({"own": edges}).verdict_.model
-    'k-iso'
     """
 
     _method = "k-iso"

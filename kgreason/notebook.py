@@ -40,16 +40,10 @@ if TYPE_CHECKING:
     from kgreason.release.verdicts import Examined
 
 
-ROWS = 8
-"""Rows of a table that are shown at most."""
-PREDICATES = 6
-"""Predicates whose facts are shown at most."""
-RELATIONS = 3
-"""Relations whose edges are shown at most."""
-LINES = 40
-"""Lines of an explanation that are shown at most."""
+# most that a view shows: rows of a table, predicates with facts, relations with edges, lines of an explanation
+ROWS, PREDICATES, RELATIONS, LINES = 8, 6, 3, 40
+# of badges, whose text is white: the contrast is above 4.5 in light and dark pages alike
 COLOURS = {"holds": "#1a7f37", "fails": "#b42318", "undecided": "#8a5a00", "given up": "#57606a"}
-"""Of badges, whose text is white: the contrast is above 4.5 in light and dark pages alike."""
 MORE = ".verdict, .release (to publish), .mapping (secret) and kgreason.report(...) have more"
 
 
@@ -62,17 +56,7 @@ class Lines:
 
 @dataclass(frozen=True)
 class View:
-    """View of a result in a notebook.
-
-    Attributes
-    ----------
-    title
-        One line.
-    items
-        Report items, sentences and preformatted lines.
-    state, words
-        State and text of the badge below the title; `None`: no badge.
-    """
+    """View of a result in a notebook: a title, a badge unless `state` is `None`, and items below."""
 
     title: str
     items: Sequence[Item | Lines | str]
@@ -87,10 +71,7 @@ KINDS: Mapping[type, str] = {
     Lines: "lines",
     str: "notes",
 }
-
-
-VIEWS: dict[str, Callable[[Any], View]] = {}
-"""Functions by the full names of the classes that they show."""
+VIEWS: dict[str, Callable[[Any], View]] = {}  # by the full names of the classes that they show
 
 
 def html(result: object) -> str:
@@ -101,13 +82,7 @@ def html(result: object) -> str:
 
 
 def rendered(found: View) -> str:
-    """Render a view as HTML.
-
-    Examples
-    --------
-    >>> "… 4 more" in rendered(View("Numbers", [Table("", ("n",), tuple((str(n),) for n in range(12)))]))
-    True
-    """
+    """Render a view as HTML."""
     groups = blocks(filter(None, found.items), KINDS)
     return templates().get_template("notebook.html").render(view=found, blocks=groups, colours=COLOURS)
 
@@ -224,32 +199,16 @@ def _rest(found: Anonymization | PeopleAnonymization | LinksAnonymization) -> It
     yield MORE
 
 
-for name, title, family, items in (
-    ("kgreason.isomorphism.result.Score", "Score of a release", "isomorphism", "score_items"),
-    (
-        "kgreason.isomorphism.utility.query_utility.Utility",
-        "Utility of a release",
-        "isomorphism",
-        "utility_items",
-    ),
-    (
-        "kgreason.isomorphism.utility.query_utility.Fidelity",
-        "Fidelity of a release",
-        "isomorphism",
-        "fidelity_figures",
-    ),
-    (
-        "kgreason.people.utility.Utility",
-        "What a release of people keeps",
-        "people",
-        "utility_items",
-    ),
+for family, name, title, items in (
+    ("isomorphism", "result.Score", "Score of a release", "score_items"),
+    ("isomorphism", "utility.query_utility.Utility", "Utility of a release", "utility_items"),
+    ("isomorphism", "utility.query_utility.Fidelity", "Fidelity of a release", "fidelity_figures"),
+    ("people", "utility.Utility", "What a release of people keeps", "utility_items"),
 ):
 
+    @shows(f"kgreason.{family}.{name}")
     def _(found: object, title: str = title, family: str = family, items: str = items) -> View:
         return View(title, list(getattr(import_module(f"kgreason.{family}.report"), items)(found)))
-
-    shows(name)(_)
 
 
 @shows("kgreason.isomorphism.risk.advice.Risk")
@@ -290,12 +249,8 @@ def _(found: UserAttacks) -> View:
     table = Table(
         "", HEAD, tuple(map(found.row, found.seen)), "more candidates are better, and fewer unique users"
     )
-    return View(
-        "Attacks on a release of people",
-        [table, "print(...) tells what the columns mean"],
-        state,
-        found.state,
-    )
+    items: list[Item | str] = [table, "print(...) tells what the columns mean"]
+    return View("Attacks on a release of people", items, state, found.state)
 
 
 @shows("kgreason.links.attacks.disclosure.Disclosure")
@@ -385,11 +340,8 @@ def _(graph: PeopleGraph) -> View:
     if graph.relations:
         links = [(n, len(r), "mutual" if r.mutual else "directed") for n, r in graph.relations.items()]
         ways = {"out": graph.out_degrees(), "in": graph.in_degrees()}
-        degrees = {
-            f"{name}, {way}": found[:, i]
-            for i, name in enumerate(graph.relations)
-            for way, found in ways.items()
-        }
+        names = list(graph.relations)
+        degrees = {f"{n}, {way}": found[:, i] for i, n in enumerate(names) for way, found in ways.items()}
         items += [_counts("", ("relation", "links", "direction"), links), _degrees("degrees", degrees)]
     return View(f"Graph of people: {graph.n:,} users", items)
 
@@ -406,12 +358,10 @@ def _values(attribute: Attribute, user: int) -> str:
 
 
 def _degrees(title: str, degrees: Mapping[str, Any]) -> Table:
-    rows = [
-        (name, int(d.min()), float(np.median(d)), float(d.mean()), int(d.max()))
-        if len(d)
-        else (name, 0, 0, 0, 0)
-        for name, d in degrees.items()
-    ]
+    rows = []
+    for name, d in degrees.items():
+        figures = (int(d.min()), float(np.median(d)), float(d.mean()), int(d.max())) if len(d) else (0,) * 4
+        rows.append((name, *figures))
     return _counts(title, ("degree", "least", "median", "mean", "greatest"), rows)
 
 

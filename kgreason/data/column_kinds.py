@@ -39,9 +39,8 @@ from kgreason.data.value_conversion import (
     is_text,
     text,
 )
-from kgreason.engine.relations.fact_tables import Codes, any_codes
-from kgreason.engine.relations.kinds import Kind
-from kgreason.engine.relations.symbols import Symbols, whole
+from kgreason.engine.relations.fact_tables import Kind, any_codes
+from kgreason.engine.relations.symbols import Codes, Symbols, whole
 from kgreason.language.values import EXACT
 
 _FEW, _PART = 3, 100  # cells that count as few: so many, or one in so many

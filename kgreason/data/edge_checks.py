@@ -13,8 +13,7 @@ from kgreason.base.errors import DataError
 from kgreason.base.progress import Progress
 from kgreason.data.formats.delimited import NUMBER
 from kgreason.data.raw_table import Raw
-from kgreason.engine.relations.fact_tables import Codes
-from kgreason.engine.relations.symbols import Symbols
+from kgreason.engine.relations.symbols import Codes, Symbols
 
 Weights = npt.NDArray[np.float64]
 

@@ -14,9 +14,8 @@ from kgreason.base.arrays import as_arrow, pa, pc, string_buffers, strings
 from kgreason.base.errors import DataError
 from kgreason.data.raw_table import Column
 from kgreason.data.value_conversion import arrow_column, joined, text
-from kgreason.engine.relations.fact_tables import Codes, Facts, Table, decode
-from kgreason.engine.relations.kinds import Kind
-from kgreason.engine.relations.symbols import Symbols
+from kgreason.engine.relations.fact_tables import Facts, Kind, Table, decode
+from kgreason.engine.relations.symbols import Codes, Symbols
 from kgreason.language.values import Null, Value, ordered, plain
 
 TEXT_ROWS = 1 << 18  # rows whose text is in memory at once

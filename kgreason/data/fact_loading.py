@@ -26,10 +26,9 @@ from kgreason.data.formats.vertex_names import spelling_note
 from kgreason.data.program_tables import Data, Loader, no_data
 from kgreason.data.sources import SourceSpec
 from kgreason.engine.plan.static_kinds import deciding, infer
-from kgreason.engine.relations.fact_tables import Codes, Facts, Table, doubles
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Facts, Kind, Table, doubles
 from kgreason.engine.relations.rows import first_rows
-from kgreason.engine.relations.symbols import Symbols
+from kgreason.engine.relations.symbols import Codes, Symbols
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
 from kgreason.language.check.checked_program import CheckedProgram, Position
 from kgreason.language.check.genericity import met_by_vertices

@@ -23,8 +23,7 @@ from kgreason.data.program_tables import Loaded, Loader, bound, queried
 from kgreason.data.source_options import normal
 from kgreason.data.sources import DATABASES, SourceSpec, parse_file
 from kgreason.data.targets import DECLARING, FORMATS, Target, column_names, free, no_format
-from kgreason.engine.relations.fact_tables import Facts, Table
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Facts, Kind, Table
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.check.file_access import Place, parts_of, place_of, place_on_server
 from kgreason.language.check.program_checker import Examined, examine_file, load_text

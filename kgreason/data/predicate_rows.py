@@ -18,7 +18,7 @@ from kgreason.data.row_conditions import filtered
 from kgreason.data.source_options import Options, other_delimiter
 from kgreason.data.text_conversion import infer, missing, plain
 from kgreason.data.value_conversion import UNFIT_HINT, CastError, Unfit, int64, is_text, joined
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Kind
 from kgreason.language.vocabulary import suggest
 
 _WEIGHT = re.compile("share|weight|percent|stake|amount|value|ratio", re.I)

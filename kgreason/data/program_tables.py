@@ -23,10 +23,9 @@ from kgreason.data.raw_table import Raw
 from kgreason.data.source_options import Options, normal
 from kgreason.data.sources import TABLES, SourceSpec, sources_of
 from kgreason.data.value_conversion import Objects
-from kgreason.engine.relations.fact_tables import Codes, doubles
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Kind, doubles
 from kgreason.engine.relations.rows import first_rows
-from kgreason.engine.relations.symbols import Symbols
+from kgreason.engine.relations.symbols import Codes, Symbols
 from kgreason.language.check.checked_program import Bind, CheckedProgram, Query
 from kgreason.language.check.file_access import OPTIONS as CONNECTION
 from kgreason.language.syntax.syntax_tree import Variable
@@ -429,7 +428,7 @@ def sources(program: CheckedProgram, data: Data) -> Lookup:
 def _code(value: Value, kind: Kind, symbols: Symbols) -> int | None:
     """Code of a value in a column; `None` if the column holds no values of its type."""
     from kgreason.engine.plan.expression_kinds import join, kind_of
-    from kgreason.engine.relations.value_columns import code
+    from kgreason.engine.relations.fact_tables import code
 
     if kind is Kind.STRING and isinstance(value, int) and not isinstance(value, bool):
         value = str(value)  # integer vertices are first read as strings

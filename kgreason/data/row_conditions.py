@@ -27,7 +27,7 @@ from kgreason.data.source_options import Options
 from kgreason.data.text_conversion import coded, infer, missing, plain
 from kgreason.data.value_conversion import CastError, Objects, is_text
 from kgreason.data.value_conversion import text as text_of
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Kind
 from kgreason.language.values import read_date
 from kgreason.language.vocabulary import suggest
 

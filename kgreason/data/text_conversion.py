@@ -28,8 +28,8 @@ from kgreason.data.value_conversion import (
     misplaced,
 )
 from kgreason.data.value_conversion import text as text_of
-from kgreason.engine.relations.fact_tables import Codes, doubles
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Kind, doubles
+from kgreason.engine.relations.symbols import Codes
 from kgreason.language.values import Null, read_date
 
 INTEGER = r"^-?(0|[1-9][0-9]{0,17})$"

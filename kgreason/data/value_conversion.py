@@ -18,7 +18,7 @@ import numpy.typing as npt
 from kgreason.base import memory
 from kgreason.base.arrays import as_numpy, pa, pc
 from kgreason.data.raw_table import Column
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Kind
 from kgreason.language.values import DEPTH, Null, Value, source
 
 _DIGITS = re.compile(r"([+-]?)0*?([0-9]{1,19})")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,33 +12,27 @@ class Limits:
     Attributes
     ----------
     rounds
-        Maximal number of rounds of a recursive stratum that computes new values (by arithmetic or
-        aggregation). Strata without new values terminate and have no bound.
+        Maximal number of rounds of a recursive stratum that computes new values (by arithmetic or aggregation). Strata
+        without new values terminate and have no bound.
     growth
-        An improvement of a double of a keyed predicate by at most this fraction is stored, but not
-        propagated.
+        An improvement of a double of a keyed predicate by at most this fraction is stored, but not propagated.
     patience
         Number of rounds before `growth` applies, so that recursions which converge keep full precision.
     depth
-        Maximal nesting of nulls of the same existential variable, for rules that are not warded; deeper nulls
-        are omitted, with a warning. Warded rules have no bound: they terminate without losing answers.
+        Maximal nesting of nulls of the same existential variable, for rules that are not warded; deeper nulls are
+        omitted, with a warning. Warded rules have no bound: they terminate without losing answers.
     cyclic
         Maximal number of activations that nest a null in a null of the same rule, in addition to two for each
-        activation that does not, for rules that are not warded or have harmful joins. The number can explode
-        where several atoms join through branching nulls. Further activations are omitted, with a warning.
+        activation that does not, for rules that are not warded or have harmful joins. The number can explode where
+        several atoms join through branching nulls. Further activations are omitted, with a warning.
     length
-        Maximal number of elements (nested ones included) by which a list or set that a recursive rule
-        computes may exceed twice the longest previous value; ten characters of a string count as one element.
-        Rules that exceed the bound are treated as non-terminating.
+        Maximal number of elements (nested ones included) by which a list or set that a recursive rule computes may
+        exceed twice the longest previous value; ten characters of a string count as one element. Rules that exceed the
+        bound are treated as non-terminating.
     restarts
         Maximal number of restarts after runs that created new nulls, because of unified nulls.
     memory
         Maximal memory of the process in bytes; by default the memory that is free at the start.
-
-    Examples
-    --------
-    >>> Limits(rounds=50).growth
-    1e-12
     """
 
     rounds: int = 100_000
@@ -50,67 +43,3 @@ class Limits:
     length: int = 2_000
     restarts: int = 1000
     memory: int | None = None
-
-
-SHARE = 24
-"""An update may handle one row for so many facts: a row costs it as much as many facts cost an evaluation."""
-
-LEAST = 1 << 10
-"""Rows that it may handle however few facts there are."""
-
-JOINED = 4
-"""Rows that a join finds, known ones among them, for what one row costs."""
-
-ANEW = 4
-"""Facts of a stratum that is derived anew, and compared, for what one row costs."""
-
-
-class Costly(Exception):
-    """The cost of an update exceeds its budget."""
-
-
-PART = 8
-"""An edit of more than one in so many given facts is no update."""
-
-
-def small(rows: int, given: int) -> bool:
-    """Whether an edit of `rows` rows is small enough for an incremental update of `given` input facts.
-
-    Examples
-    --------
-    >>> small(100, 0), small(10_000, 20_000)
-    (True, False)
-    """
-    return rows <= (LEAST + given) // PART
-
-
-class Work:
-    """Remaining budget of an incremental update, in rows.
-
-    Examples
-    --------
-    >>> work = Work()
-    >>> work.begin(0)
-    >>> work.pay(1000)
-    >>> work.left
-    24
-    """
-
-    def __init__(self) -> None:
-        self.left: float = inf
-
-    def begin(self, facts: int) -> None:
-        """Start an update; `facts` is the number of given and derived facts."""
-        self.left = LEAST + facts // SHARE
-
-    def pay(self, rows: int) -> None:
-        """Subtract `rows` handled rows from the budget.
-
-        Raises
-        ------
-        Costly
-            If the budget is exceeded.
-        """
-        self.left -= rows
-        if self.left < 0:
-            raise Costly

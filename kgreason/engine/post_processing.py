@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from kgreason.engine.chase.frontiers import nulls_in
-from kgreason.engine.relations.fact_tables import Codes, Facts, Table
-from kgreason.engine.relations.kinds import Kind
-from kgreason.engine.relations.symbols import Symbols
+from kgreason.engine.chase.frontiers import NESTING, nulls_in
+from kgreason.engine.relations.fact_tables import CODED, Facts, Kind, Table
+from kgreason.engine.relations.symbols import Codes, Symbols, once_each
 from kgreason.language.check.checked_program import CheckedProgram, Post
 
 
@@ -18,16 +19,6 @@ def apply_posts(program: CheckedProgram, facts: Facts) -> Facts:
     """Apply the ``@post`` annotations of a program to its outputs, in textual order.
 
     Processed facts are sorted by their values unless an ``orderby`` gives another order.
-
-    Examples
-    --------
-    >>> from dataclasses import replace
-    >>> from kgreason.language.check.program_checker import load_text
-    >>> program = load_text("t(X, Y) :- s(X, Y).")
-    >>> posts = tuple(Post("t", o, a, program.rules[0].span) for o, a in [("max", (2,)), ("orderby", (-2,))])
-    >>> facts = Facts.from_rows({"t": [("a", 1), ("a", 3), ("b", 7)]})
-    >>> list(apply_posts(replace(program, posts=posts), facts).rows("t"))
-    [('b', 7), ('a', 3)]
     """
     tables = dict(facts.tables)
     for predicate in dict.fromkeys(post.predicate for post in program.posts):
@@ -88,13 +79,10 @@ class _Columns:
     def _order(self, position: int, rows: Codes) -> Codes:
         """Dense ranks of the values of a column, in reverse for a negative position."""
         kind, data = self.table.kinds[abs(position) - 1], self.table.columns[abs(position) - 1][rows]
+        values: npt.NDArray[Any] = self.symbols.ranks()[data] if kind in CODED else data
         if kind is Kind.DOUBLE:
-            dense = np.unique(np.ascontiguousarray(data).view(np.float64), return_inverse=True)[1]
-        elif kind in (Kind.INT, Kind.BOOL, Kind.DATE):
-            dense = np.unique(data, return_inverse=True)[1]
-        else:
-            dense = np.unique(self.symbols.ranks()[data], return_inverse=True)[1]
-        dense = dense.reshape(-1)
+            values = np.ascontiguousarray(data).view(np.float64)
+        dense = np.unique(values, return_inverse=True)[1].reshape(-1)
         return -dense if position < 0 else dense
 
     def sorted(self, rows: Codes, positions: Sequence[int]) -> Codes:
@@ -116,8 +104,9 @@ class _Columns:
         """Mark the rows without labelled nulls."""
         marks = np.ones(len(rows), dtype=bool)
         for kind, data in zip(self.table.kinds, self.table.columns, strict=True):
-            if kind in (Kind.ANY, Kind.LIST, Kind.SET):
-                codes, where = np.unique(data[rows], return_inverse=True)
-                whole = [next(nulls_in(v), None) is None for v in self.symbols.values(codes.tolist())]
-                marks &= np.array(whole, dtype=bool)[where.reshape(-1)]
+            if kind in NESTING:
+                marks &= once_each(data[rows], self._without_nulls) > 0
         return marks
+
+    def _without_nulls(self, codes: Codes) -> list[int]:
+        return [next(nulls_in(v), None) is None for v in self.symbols.values(codes.tolist())]

@@ -11,8 +11,7 @@ from typing import Any
 class RoundStats:
     """Statistics of one rule in one round: derived facts, new facts and seconds.
 
-    In a separable stratum a round is one step of all walks, and the seconds are proportional to the facts
-    tried.
+    In a separable stratum a round is one step of all walks, and the seconds are proportional to the facts tried.
     """
 
     round: int
@@ -34,18 +33,10 @@ class JoinStats:
 
 @dataclass(frozen=True, slots=True)
 class RuleStats:
-    """Statistics of one rule.
+    """Statistics of one rule, by its text; that of a join split off by the planner begins with ``#join``.
 
-    Attributes
-    ----------
-    rule
-        Text of the rule; that of a join split off by the planner begins with ``#join``.
-    facts
-        New facts (or improved values of keyed facts).
-    tried
-        Derived facts, known ones included; with an aggregate, contributions.
-    rounds
-        The same counts per round; rounds without work are omitted.
+    `facts` counts new facts (or improved values of keyed facts), and `tried` all derived facts; with an aggregate,
+    contributions. `rounds` has the same counts per round; rounds without work are omitted.
     """
 
     rule: str
@@ -59,10 +50,9 @@ class RuleStats:
 class StratumStats:
     """Statistics of one stratum.
 
-    `walks` is the number of values for which a separable stratum was evaluated independently
-    (`separable_strata`), 0 if it was evaluated as a whole, in rounds. Unless walks are profiled (`Recorder`),
-    the first recursive rule of each predicate gets the counts of all its rules, and the very first rule gets
-    all tried facts.
+    `walks` is the number of values for which a separable stratum was evaluated independently (`separable_strata`), 0 if
+    it was evaluated as a whole, in rounds. Unless walks are profiled (`Recorder`), the first recursive rule of each
+    predicate gets the counts of all its rules, and the very first rule gets all tried facts.
     """
 
     predicates: tuple[str, ...]
@@ -77,8 +67,7 @@ class StratumStats:
 class Stats:
     """Statistics of an evaluation by stratum; `seconds` includes planning and loading.
 
-    After restarts because of unified nulls, `strata` describes the last run and `restarts` counts the
-    restarts.
+    After restarts because of unified nulls, `strata` describes the last run and `restarts` counts the restarts.
     """
 
     strata: tuple[StratumStats, ...]
@@ -116,14 +105,9 @@ class Stats:
 
 
 class Recorder:
-    """Receiver of the statistics of an evaluation, also of one that fails.
+    """Receiver of the statistics of an evaluation, also of one that fails, set when it ends.
 
-    Attributes
-    ----------
-    profile
-        Whether walks count per rule and round, which makes them slower.
-    stats
-        Statistics, set when the evaluation ends or fails.
+    With `profile`, walks count per rule and round, which makes them slower.
     """
 
     def __init__(self, *, profile: bool = False) -> None:
@@ -132,29 +116,14 @@ class Recorder:
 
 
 def visible(predicates: Sequence[str]) -> list[str]:
-    """Names of predicates for display, without the internal ones of constraints and split joins.
-
-    Examples
-    --------
-    >>> visible(["#join1", "p"]), visible(["#denial1"])
-    (['p'], ['constraints'])
-    """
+    """Names of predicates for display, without the internal ones of constraints and split joins."""
     return [p for p in predicates if not p.startswith("#")] or ["constraints"]
 
 
 def condensed(rounds: Sequence[RoundStats], most: int) -> list[tuple[int, RoundStats]]:
     """Condense rounds to about `most` entries: the first ones separately, the later ones summed up.
 
-    Returns
-    -------
-    list
-        Pairs of the first round and the sum from there up to and including the round of the entry.
-
-    Examples
-    --------
-    >>> rounds = [RoundStats(i, 10, 1, 0.5) for i in range(1, 101)]
-    >>> [(first, r.round, r.facts) for first, r in condensed(rounds, 8)]
-    [(1, 1, 1), (2, 2, 1), (3, 3, 1), (4, 4, 1), (5, 28, 24), (29, 52, 24), (53, 76, 24), (77, 100, 24)]
+    Each entry is the pair of a first round and the sum from there up to and including the round of the sum.
     """
     if len(rounds) <= most:
         return [(r.round, r) for r in rounds]

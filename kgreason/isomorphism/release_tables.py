@@ -17,10 +17,9 @@ from kgreason.data.formats.delimited import DECIMALS, write_csv
 from kgreason.data.program_tables import Data, first_files
 from kgreason.data.sources import SourceSpec
 from kgreason.data.targets import DECLARING, FORMATS, Target
-from kgreason.engine.relations.fact_tables import Codes, Facts, Table, doubles
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Facts, Kind, Table, doubles
 from kgreason.engine.relations.rows import first_rows
-from kgreason.engine.relations.symbols import Symbols
+from kgreason.engine.relations.symbols import Codes, Symbols
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.release.table_layout import HEADED, NODES, Layout

@@ -9,14 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.engine.expressions.compiled_expressions import Scope
+from kgreason.engine.expressions.function_calls import Function
 from kgreason.engine.plan.double_variables import VariableKinds, double_variables
 from kgreason.engine.plan.expression_kinds import join, kind_of
-from kgreason.engine.plan.placement import variables
+from kgreason.engine.plan.ir import variables
 from kgreason.engine.plan.static_kinds import infer
-from kgreason.engine.relations.fact_tables import Codes, Facts, decode
-from kgreason.engine.relations.kinds import Kind
-from kgreason.engine.relations.symbols import Symbols, key, whole
-from kgreason.engine.relations.value_columns import Function, coded, sought
+from kgreason.engine.relations.fact_tables import Facts, Kind, coded, decode, sought
+from kgreason.engine.relations.symbols import Codes, Symbols, key, whole
 from kgreason.language.check.checked_program import Assign, CheckedAtom, Step, Stratum
 from kgreason.language.syntax.syntax_tree import Constant, Expression, Variable
 from kgreason.language.values import Value

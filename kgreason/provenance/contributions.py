@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from kgreason.engine.aggregates.value_aggregates import TOTALS
 from kgreason.engine.plan.double_variables import gives_double
 from kgreason.engine.plan.ir import plain
-from kgreason.engine.relations.fact_tables import Codes, decode
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Kind, decode
+from kgreason.engine.relations.symbols import Codes
+from kgreason.engine.seminaive.value_aggregates import TOTALS
 from kgreason.language.check.checked_program import Aggregation, CheckedRule
 from kgreason.language.values import Value
 from kgreason.provenance.body_matching import Batch, Binding, Match, Matcher

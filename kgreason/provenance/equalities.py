@@ -15,9 +15,8 @@ import numpy as np
 
 from kgreason.engine.chase.constraints import shortest_chain
 from kgreason.engine.chase.identities import Link, Made
-from kgreason.engine.relations.fact_tables import Codes, Table, decode
-from kgreason.engine.relations.kinds import Kind
-from kgreason.engine.relations.symbols import key, whole
+from kgreason.engine.relations.fact_tables import Kind, Table, decode
+from kgreason.engine.relations.symbols import Codes, key, whole
 from kgreason.language.check.expressions import walk
 from kgreason.language.syntax.syntax_tree import Collection, Constant, Expression, Skolem, Variable
 from kgreason.language.values import Null, Value

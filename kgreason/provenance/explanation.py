@@ -14,8 +14,7 @@ from kgreason.base.printable import Displayed
 from kgreason.engine.chase.frontiers import nulls_in
 from kgreason.engine.limits import Limits
 from kgreason.engine.plan.expression_kinds import NAMES, join, join_all, kind_of
-from kgreason.engine.relations.fact_tables import Facts
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Facts, Kind
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.check.expressions import walk
 from kgreason.language.syntax.parser import parse

@@ -14,10 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.engine.expressions.compiled_expressions import has_skolem
-from kgreason.engine.plan.placement import variables
-from kgreason.engine.relations.fact_tables import Codes, Table
-from kgreason.engine.relations.kinds import Kind
-from kgreason.engine.relations.symbols import Symbols
+from kgreason.engine.plan.ir import variables
+from kgreason.engine.relations.fact_tables import Kind, Table
+from kgreason.engine.relations.symbols import Codes, Symbols
 from kgreason.language.check.checked_program import (
     Assign,
     CheckedAtom,

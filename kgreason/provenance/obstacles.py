@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.errors import EvaluationError
-from kgreason.engine.expressions.scalars import number
-from kgreason.engine.plan.placement import variables
+from kgreason.engine.expressions.builtin_functions import number
+from kgreason.engine.plan.ir import variables
 from kgreason.language.check.checked_program import Aggregation, Assign, CheckedAtom, Filter, Step
 from kgreason.language.syntax.syntax_tree import Binary, Constant, Variable
 from kgreason.language.values import Value, source

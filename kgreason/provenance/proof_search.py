@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kgreason.engine.expressions.compiled_expressions import has_skolem
-from kgreason.engine.relations.fact_tables import Codes
+from kgreason.engine.relations.symbols import Codes
 from kgreason.language.check.checked_program import Assign, CheckedRule
 from kgreason.language.syntax.syntax_tree import Constant, Variable
 from kgreason.language.values import Value

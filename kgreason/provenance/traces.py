@@ -21,12 +21,9 @@ from kgreason.engine.chase.frontiers import NESTING
 from kgreason.engine.chase.identities import Identities, Merges
 from kgreason.engine.limits import Limits
 from kgreason.engine.plan.static_kinds import Kinds, infer
-from kgreason.engine.relations.fact_tables import Codes, Facts, Table
-from kgreason.engine.relations.keyed_relation import KeyedRelation
-from kgreason.engine.relations.kinds import Kind
-from kgreason.engine.relations.relation import Relation
-from kgreason.engine.relations.symbols import Symbols
-from kgreason.engine.relations.value_columns import stated
+from kgreason.engine.relations.fact_tables import Facts, Kind, Table, stated
+from kgreason.engine.relations.relation import KeyedRelation, Relation
+from kgreason.engine.relations.symbols import Codes, Symbols
 from kgreason.engine.seminaive.evaluation import evaluate
 from kgreason.language.check.affected_positions import invents
 from kgreason.language.check.checked_program import (
@@ -348,7 +345,9 @@ class Levels:
         filled = {p: t for p, t in tables.items() if t.length or p in goals or base[p] in self.types.kinds}
         doubles = {(p, i) for p, same in base.items() for q, i in self.types.doubles if q == same}
         facts = Facts(filled, self.symbols)
-        return evaluate(program, facts, goals=goals, limits=self.limits, watch=watch, doubles=doubles).facts
+        return evaluate(
+            program, facts, goals=goals, limits=self.limits, on_round=watch, doubles=doubles
+        ).facts
 
     # --- all others --------------------------------------------------------------------------------------------
 

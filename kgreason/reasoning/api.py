@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from kgreason.base.errors import CallError, ProgramError
-from kgreason.base.memory import LEAST, shown
+from kgreason.base.memory import LEAST, limited, shown
 from kgreason.base.progress import SILENT, Progress
 from kgreason.base.setting_fields import check_type
 from kgreason.engine.limits import Limits
@@ -17,7 +17,6 @@ from kgreason.language.check.file_access import is_data
 from kgreason.reasoning.results import Reasoned
 
 if TYPE_CHECKING:
-    from kgreason.engine.limits import Limits
     from kgreason.engine.statistics import Recorder
     from kgreason.provenance.explanation import Explanation
 
@@ -32,9 +31,8 @@ def load(rules: Rules, *, allow_files: bool = False) -> CheckedProgram:
     ----------
     allow_files
         Whether the rules may name servers and files outside their own folder (for rules given as text: outside the
-        working
-        directory), and whether DuckDB queries and views may read files; see docs/security.md. A program that is already
-        checked keeps its own value.
+        working directory), and whether DuckDB queries and views may read files; see docs/security.md. A program that is
+        already checked keeps its own value.
 
     Raises
     ------
@@ -50,7 +48,8 @@ def load(rules: Rules, *, allow_files: bool = False) -> CheckedProgram:
     """
     from kgreason.language.check.program_checker import load_file, load_text
 
-    check_rules(rules)
+    what = "rules are a path, a text or what kgreason.load returns"
+    check_type(rules, Rules, what, 'say for instance kgreason.load("control.vada")')
     if isinstance(rules, CheckedProgram):
         return rules
     if isinstance(rules, Path) or (rules.strip() and "\n" not in rules and rules.endswith(".vada")):
@@ -111,16 +110,13 @@ def reason(
     >>> sorted(reason(closure, {"edge": [("a", "b"), ("b", "c")]}).rows("reach"))
     [('a', 'b'), ('a', 'c'), ('b', 'c')]
     """
-    from kgreason.base.memory import limited
     from kgreason.data.fact_loading import load_facts
-    from kgreason.engine.limits import Limits
     from kgreason.engine.post_processing import apply_posts
     from kgreason.engine.seminaive.evaluation import evaluate
 
     program = load(rules, allow_files=allow_files)
     check_data(data)
-    check_limits(limits)
-    goals, limits = output_names(outputs), limits or Limits()
+    goals, limits = output_names(outputs), checked_limits(limits)
     with limited(limits.memory):
         facts = load_facts(program, data or {}, progress, goals)
         result = evaluate(program, facts, goals=goals, limits=limits, progress=progress, recorder=recorder)
@@ -160,17 +156,14 @@ def explain(
     >>> found.holds, found.proofs[0].height
     (True, 2)
     """
-    from kgreason.base.memory import limited
     from kgreason.data.fact_loading import load_facts
     from kgreason.data.program_tables import sources
-    from kgreason.engine.limits import Limits
     from kgreason.provenance.explanation import explain_fact
 
     program = load(rules, allow_files=allow_files)
     check_data(data)
-    check_limits(limits)
     check_goal(goal, most)
-    limits = limits or Limits()
+    limits = checked_limits(limits)
     with limited(limits.memory):
         facts = load_facts(program, data or {}, progress)
         progress.step("Explaining")
@@ -205,15 +198,6 @@ def format_file(path: str | Path, *, write: bool = True) -> bool:
     return formatted != text
 
 
-def check_rules(rules: object) -> None:
-    """Raise `CallError` unless the argument can be rules."""
-    what, hint = (
-        "rules are a path, a text or what kgreason.load returns",
-        'say for instance kgreason.load("control.vada")',
-    )
-    check_type(rules, str | Path | CheckedProgram, what, hint)
-
-
 def check_data(data: object) -> None:
     """Raise `CallError` unless the data are keyed by predicate."""
     hint = 'say data={"own": ...} with a file or a table for each predicate'
@@ -230,15 +214,16 @@ def check_goal(goal: object, most: object) -> None:
         raise CallError(f"most is a whole number of at least 1, not {most!r}", hint="say for instance most=1")
 
 
-def check_limits(limits: object) -> None:
-    """Raise `CallError` unless the argument is `Limits` or `None`."""
-    check_type(
-        limits, Limits | None, "limits are a kgreason.Limits", "for instance kgreason.Limits(rounds=100)"
-    )
-    memory = cast(Limits, limits).memory if limits is not None else None
+def checked_limits(limits: object) -> Limits:
+    """The limits, by default `Limits()`; `CallError` for another argument."""
+    hint = "for instance kgreason.Limits(rounds=100)"
+    check_type(limits, Limits | None, "limits are a kgreason.Limits", hint)
+    checked = cast(Limits, limits or Limits())
+    memory = checked.memory
     if memory is not None and (type(memory) is not int or memory < LEAST):
         what = f"the limit on memory is a number of bytes, {shown(LEAST)} or more, not {memory!r}"
         raise CallError(what, hint="for instance kgreason.Limits(memory=8 * 10**9)")
+    return checked
 
 
 def output_names(outputs: object) -> tuple[str, ...] | None:

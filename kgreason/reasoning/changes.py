@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from kgreason.engine.incremental.maintenance import apart
+from kgreason.engine.incremental.maintenance import Evaluated, Maintained, apart
 from kgreason.engine.post_processing import apply_posts
 from kgreason.engine.relations.fact_tables import Facts, Table
 from kgreason.language.values import identity
 from kgreason.reasoning.results import no_output
 
 if TYPE_CHECKING:
-    from kgreason.engine.relations.fact_tables import Facts
     from kgreason.engine.relations.symbols import Symbols
     from kgreason.language.check.checked_program import CheckedProgram
     from kgreason.language.values import Value
@@ -23,24 +22,16 @@ if TYPE_CHECKING:
 Row = tuple["Value", ...]
 
 
-class State(Protocol):
-    """State that holds derived facts."""
-
-    def table(self, predicate: str) -> Table:
-        """Facts of a predicate."""
-        ...
-
-
 class Outputs:
     """Output facts after ``@post`` operations, computed per predicate on first access."""
 
-    def __init__(self, state: State, program: CheckedProgram, symbols: Symbols) -> None:
+    def __init__(self, state: Evaluated | Maintained, program: CheckedProgram, symbols: Symbols) -> None:
         self._state = state
         self._program = program
         self._symbols = symbols
         self._tables: dict[str, Table] = {}
 
-    def held_by(self, state: State) -> Outputs:
+    def held_by(self, state: Evaluated | Maintained) -> Outputs:
         """Outputs bound to another state that holds the same facts."""
         made = Outputs(state, self._program, self._symbols)
         made._tables.update(self._tables)
@@ -74,9 +65,8 @@ class Difference:
     @cached_property
     def pairs(self) -> Mapping[str, tuple[Table, Table]]:
         """Added and removed facts by predicate."""
-        find = self._find
-        assert find is not None
-        found = find()
+        assert self._find is not None
+        found = self._find()
         self._find = None  # releases the states it compares
         return found
 
@@ -97,14 +87,13 @@ class ByPredicate(Mapping[str, "list[Row]"]):
         return {p: length for p, length in lengths.items() if length}
 
     def __getitem__(self, predicate: str) -> list[Row]:
-        if predicate not in self._known:
-            if predicate in self.sizes:
-                table = self._difference.pairs[predicate][self._side]
-                self._known[predicate] = list(Facts({"": table}, self._difference.symbols).rows(""))
-            elif predicate in self._goals:
+        if predicate not in self.sizes:
+            if predicate in self._goals:
                 return []
-            else:
-                raise KeyError(no_output(predicate, self._goals))
+            raise KeyError(no_output(predicate, self._goals))
+        if predicate not in self._known:
+            table = self._difference.pairs[predicate][self._side]
+            self._known[predicate] = list(Facts({"": table}, self._difference.symbols).rows(""))
         return self._known[predicate]
 
     def __contains__(self, predicate: object) -> bool:
@@ -131,8 +120,7 @@ class Changes:
     ----------
     added, removed
         New facts and facts that no longer hold, by predicate. When updating a copy, remove `removed` first: 1 and 1.0
-        are
-        different facts for the rules, but equal in Python.
+        are different facts for the rules, but equal in Python.
     edited
         Number of given facts added or removed; adding a present fact or removing an absent one does not count.
     seconds
@@ -149,12 +137,8 @@ class Changes:
         return bool(self.added or self.removed)
 
     def __repr__(self) -> str:
-        sizes = [
-            sum(
-                (
-                    found.sizes if isinstance(found, ByPredicate) else {p: len(r) for p, r in found.items()}
-                ).values()
-            )
+        added, removed = (
+            sum(found.sizes.values() if isinstance(found, ByPredicate) else map(len, found.values()))
             for found in (self.added, self.removed)
-        ]
-        return f"<Changes: {self.edited:,} edited, {sizes[0]:,} added, {sizes[1]:,} removed>"
+        )
+        return f"<Changes: {self.edited:,} edited, {added:,} added, {removed:,} removed>"

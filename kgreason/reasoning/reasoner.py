@@ -13,23 +13,19 @@ from kgreason.base.memory import Exhausted, limited
 from kgreason.base.progress import SILENT, Progress
 from kgreason.data.fact_loading import complete_nodes, load_facts
 from kgreason.engine.chase.nulls import Nulls
-from kgreason.engine.expressions.compiled_expressions import CODED
-from kgreason.engine.incremental.changing_relations import Deltas
-from kgreason.engine.incremental.maintenance import Anew, Updating, apart, together
-from kgreason.engine.limits import Limits, small
+from kgreason.engine.incremental.database import Deltas, small
+from kgreason.engine.incremental.maintenance import Evaluated, Maintained, apart, together
+from kgreason.engine.limits import Limits
 from kgreason.engine.plan.expression_kinds import NAMES, join
-from kgreason.engine.relations.fact_tables import Facts, Table
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import CODED, Facts, Kind, Table
 from kgreason.engine.seminaive.evaluation import prepare
 from kgreason.engine.statistics import Stats
-from kgreason.reasoning.api import Rules, check_data, check_limits, load, output_names
+from kgreason.reasoning.api import Rules, check_data, checked_limits, load, output_names
 from kgreason.reasoning.changes import ByPredicate, Changes, Difference, Outputs, Row, compared
 from kgreason.reasoning.results import Reasoned, no_output
 
 if TYPE_CHECKING:
     from kgreason.base.errors import Diagnostic
-
-Warnings = tuple["Diagnostic", ...]
 
 
 class Reasoner:
@@ -53,11 +49,6 @@ class Reasoner:
     ------
     ProgramError, DataError, EvaluationError
         As `kgreason.reason`.
-
-    References
-    ----------
-    A. Gupta, I. S. Mumick, V. S. Subrahmanian: Maintaining views incrementally, SIGMOD 1993, §7.
-    J. F. Naughton: Compiling separable recursions, SIGMOD 1988, §2.
 
     Examples
     --------
@@ -86,16 +77,17 @@ class Reasoner:
     ) -> None:
         self._program = load(rules, allow_files=allow_files)
         check_data(data)
-        check_limits(limits)
-        self._limits = limits or Limits()
+        self._limits = checked_limits(limits)
         goals = output_names(outputs)
         self._goals = tuple(self._program.outputs if goals is None else goals)
         self._posted = {post.predicate for post in self._program.posts}.intersection(self._goals)
         with limited(self._limits.memory):
             own = load_facts(self._program, data or {}, progress, goals, complete=False)
-            self._symbols, self._numbered = own.symbols, self._vertices_of(own)
+            self._symbols = own.symbols
+            vertices = [p for p in (*self._program.edges, *self._program.nodes) if p in own.tables]
+            self._numbered = {own.tables[p].kinds[0] for p in vertices} == {Kind.INT}  # vertices are integers
             self._symbols.known("")  # converts strings to Python objects now rather than in the first edit
-            self._take(self._evaluated(own, None, progress))
+            self._evaluate(own, None, progress)
             self._follow()
         self._stopped = self._wait = self._patience = 0  # backoff after abandoned incremental updates
 
@@ -117,23 +109,11 @@ class Reasoner:
         return self._warnings
 
     def rows(self, predicate: str) -> list[Row]:
-        """Facts of an output predicate as Python tuples.
-
-        Raises
-        ------
-        KeyError
-            If it is not among `predicates`.
-        """
+        """Facts of an output predicate as Python tuples; KeyError if it is not among `predicates`."""
         return self._of(predicate).rows(predicate)
 
     def count(self, predicate: str) -> int:
-        """Count the facts of an output predicate.
-
-        Raises
-        ------
-        KeyError
-            If it is not among `predicates`.
-        """
+        """Count the facts of an output predicate; KeyError as for `rows`."""
         if predicate in self._goals and predicate not in self._posted:
             return self._state.count(predicate)
         return self._of(predicate).facts.count(predicate)
@@ -143,9 +123,8 @@ class Reasoner:
         return Reasoned(self.facts, self._stats, self._warnings, self._program)
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError(
-            "a Reasoner cannot be copied or pickled; build another one from the same rules and data"
-        )
+        what = "a Reasoner cannot be copied or pickled; build another one from the same rules and data"
+        raise TypeError(what)
 
     def __repr__(self) -> str:
         kept = ", ".join(f"{goal}: {self.count(goal):,}" for goal in self._goals)
@@ -163,8 +142,7 @@ class Reasoner:
         ----------
         facts
             Rows by predicate, as tuples or as any table that `kgreason.reason` takes. Derived predicates may also have
-            given
-            facts. Facts that are already given change nothing.
+            given facts. Facts that are already given change nothing.
         progress
             Receives warnings about the rows, such as weights outside of [0,1], and the steps of a full re-evaluation.
 
@@ -174,10 +152,9 @@ class Reasoner:
             If the rules have no such predicate, or a value does not fit its column.
         ProgramError, EvaluationError
             As `kgreason.reason`, for instance when a constraint is violated. Then, as after any other error, all facts
-            are
-            unchanged. Ctrl-C takes effect before or after an edit, never within it.
+            are unchanged. Ctrl-C takes effect before or after an edit, never within it.
         """
-        return self._limited(facts, progress, add=True)
+        return self._edit(facts, progress, add=True)
 
     def remove_facts(self, facts: Mapping[str, Any], *, progress: Progress = SILENT) -> Changes:
         """Remove given facts and what no longer follows without them.
@@ -185,27 +162,23 @@ class Reasoner:
         Parameters and errors are those of `add_facts`. Facts that are not given, such as facts that are only derived or
         that are stated in the rule file, change nothing.
         """
-        return self._limited(facts, progress, add=False)
-
-    def _limited(self, facts: Mapping[str, Any], progress: Progress, *, add: bool) -> Changes:
-        """Apply an edit within the memory limit."""
-        try:
-            with limited(self._limits.memory):
-                return self._edit(facts, progress, add=add)
-        except MemoryError as error:
-            told = f": {error}" if isinstance(error, Exhausted) else ""
-            raise EvaluationError(
-                f"there is not enough memory for what this edit changes{told}",
-                hint="edit less at once, or allow more (in Python Limits(memory=BYTES))",
-            ) from None
+        return self._edit(facts, progress, add=False)
 
     def _edit(self, facts: Mapping[str, Any], progress: Progress, *, add: bool) -> Changes:
         start = perf_counter()
         check_data(facts if facts is not None else ())
-        tables = {
-            p: table for p, given in facts.items() if (table := self._read(p, given, progress)) is not None
-        }
-        edited, difference = self._updated(tables, add=add) or self._exchanged(tables, progress, add=add)
+        try:
+            with limited(self._limits.memory):
+                read = {p: self._read(p, given, progress) for p, given in facts.items()}
+                tables = {p: table for p, table in read.items() if table is not None}
+                updated = self._updated(tables, add=add)
+                edited, difference = updated or self._exchanged(tables, progress, add=add)
+        except MemoryError as error:
+            numbers = f": {error}" if isinstance(error, Exhausted) else ""
+            raise EvaluationError(
+                f"there is not enough memory for what this edit changes{numbers}",
+                hint="edit less at once, or allow more (in Python Limits(memory=BYTES))",
+            ) from None
         added, removed = (ByPredicate(difference, side, self._goals) for side in (0, 1))
         return Changes(added, removed, edited, perf_counter() - start)
 
@@ -214,13 +187,13 @@ class Reasoner:
         rows = sum(table.length for table in tables.values())
         if not small(rows, self._state.size):
             return None
-        if isinstance(self._state, Anew) and tables:
+        if isinstance(self._state, Evaluated) and tables:
             if self._wait and rows >= self._stopped:
                 self._wait -= 1
                 return None
             self._follow()
         state = self._state
-        if isinstance(state, Anew) or not all(state.fitting(p, table) for p, table in tables.items()):
+        if isinstance(state, Evaluated) or not all(state.fitting(p, table) for p, table in tables.items()):
             return None
         with deferred():
             changes = state.update({p: state.rows(p, table) for p, table in tables.items()}, add=add)
@@ -242,15 +215,12 @@ class Reasoner:
         edited = sum(_edits(own.tables.get(p), others.tables.get(p)) for p in tables)
         if not edited:
             return 0, Difference(dict, self._symbols)
-        found, before = self._evaluated(others, self._state.nulls, progress), self._outputs
-        with deferred():
-            self._take(found)
+        before = self._outputs
+        self._evaluate(others, self._state.nulls, progress)
         after, goals, symbols = self._outputs, self._goals, self._symbols
-
-        def difference() -> dict[str, tuple[Table, Table]]:
-            return {g: compared(before.table(g), after.table(g), symbols) for g in goals}
-
-        return edited, Difference(difference, symbols)
+        return edited, Difference(
+            lambda: {g: compared(before.table(g), after.table(g), symbols) for g in goals}, symbols
+        )
 
     def _read(self, predicate: str, given: Any, progress: Progress) -> Table | None:
         """Encoded facts of an edit; `None` if there are none."""
@@ -274,12 +244,6 @@ class Reasoner:
         )
         return Table(table.kinds, columns, table.length)
 
-    def _vertices_of(self, own: Facts) -> bool:
-        """Whether vertices are integers, as in the initial data."""
-        program = self._program
-        kinds = {own.tables[p].kinds[0] for p in (*program.edges, *program.nodes) if p in own.tables}
-        return kinds == {Kind.INT}
-
     def _edited(self, own: Facts, tables: Mapping[str, Table], *, add: bool) -> Facts:
         edited = dict(own.tables)
         for predicate, new in tables.items():
@@ -295,28 +259,24 @@ class Reasoner:
 
     # --- states ---------------------------------------------------------------------
 
-    def _evaluated(
-        self, own: Facts, earlier: Nulls | None, progress: Progress
-    ) -> tuple[Anew, Stats, Warnings]:
+    def _evaluate(self, own: Facts, earlier: Nulls | None, progress: Progress) -> None:
+        """Derive all facts, and replace the current state."""
         start = perf_counter()
         tables = dict(own.tables)
         complete_nodes(self._program, tables, self._symbols)
         facts = Facts(tables, self._symbols)
         chase, kinds = prepare(self._program, facts, self._goals, self._limits, earlier=earlier)
-        strata = chase.run(progress)
-        warnings = tuple(chase.nulls.warnings.values())
-        state = Anew(chase, kinds, self._program, own, self._goals)
-        return state, Stats(strata, perf_counter() - start, chase.restarts), warnings
-
-    def _take(self, found: tuple[Anew, Stats, Warnings]) -> None:
-        """Replace the current state."""
-        self._state: Updating | Anew
-        self._state, self._stats, self._warnings = found
-        self._outputs = Outputs(self._state, self._program, self._symbols)
+        chase.run(progress)
+        state = Evaluated(chase, kinds, self._program, own, self._goals)
+        with deferred():
+            self._state: Maintained | Evaluated = state
+            self._stats = Stats(tuple(chase.done), perf_counter() - start, chase.restarts)
+            self._warnings: tuple[Diagnostic, ...] = tuple(chase.nulls.warnings.values())
+            self._outputs = Outputs(state, self._program, self._symbols)
 
     def _follow(self) -> None:
         """Build the editable form of the facts, if there is one."""
-        assert isinstance(self._state, Anew)
+        assert isinstance(self._state, Evaluated)
         made = self._state.updating()
         if made is None:
             return
@@ -330,7 +290,7 @@ class Reasoner:
         shown = Facts({predicate: self._outputs.table(predicate)}, self._symbols)
         return Reasoned(shown, self._stats, self._warnings, self._program)
 
-    def _changed(self, state: Updating, changes: Deltas) -> dict[str, tuple[Table, Table]]:
+    def _changed(self, state: Maintained, changes: Deltas) -> dict[str, tuple[Table, Table]]:
         shown = {}
         for goal in changes.keys() & set(self._goals):
             before = self._outputs.forget(goal)
@@ -338,7 +298,7 @@ class Reasoner:
                 assert before is not None
                 shown[goal] = compared(before, self._outputs.table(goal), self._symbols)
             else:
-                change, kinds = changes[goal], state.table_kinds(goal)
+                change, kinds = changes[goal], state.plan.kinds[goal]
                 shown[goal] = Table.of(kinds, change.added), Table.of(kinds, change.removed)
         return shown
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     import pyarrow
 
     from kgreason.base.errors import Diagnostic
-    from kgreason.engine.relations.fact_tables import Facts
     from kgreason.engine.statistics import Stats
     from kgreason.language.check.checked_program import CheckedProgram
     from kgreason.language.values import Value
@@ -38,12 +37,10 @@ class Reasoned(Displayed):
 
     Attributes
     ----------
-    facts, stats
-        The facts after ``@post`` operations; counts and times.
+    facts, stats, program
+        The facts after ``@post`` operations; counts and times; the rules.
     warnings
         Warnings of the evaluation, for instance that the chase was cut off.
-    program
-        The rules.
     """
 
     facts: Facts
@@ -52,9 +49,8 @@ class Reasoned(Displayed):
     program: CheckedProgram
 
     def __repr__(self) -> str:
-        return (
-            f"<Reasoned: {', '.join(f'{p} {self.facts.count(p):,}' for p in self.predicates) or 'no output'}>"
-        )
+        counts = ", ".join(f"{p} {self.facts.count(p):,}" for p in self.predicates)
+        return f"<Reasoned: {counts or 'no output'}>"
 
     @property
     def predicates(self) -> tuple[str, ...]:
@@ -62,13 +58,7 @@ class Reasoned(Displayed):
         return tuple(self.facts.tables)
 
     def rows(self, predicate: str) -> list[tuple[Value, ...]]:
-        """Facts of a predicate as Python tuples.
-
-        Raises
-        ------
-        KeyError
-            If it is not among `predicates`.
-        """
+        """Facts of a predicate as Python tuples; KeyError if it is not among `predicates`."""
         self._known(predicate)
         return list(self.facts.rows(predicate))
 

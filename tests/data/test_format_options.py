@@ -18,8 +18,7 @@ from kgreason.base.errors import DataError, Span
 from kgreason.data.fact_loading import load_facts
 from kgreason.data.fact_writing import examine_whole
 from kgreason.data.sources import SourceSpec
-from kgreason.engine.relations.fact_tables import Facts
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Facts, Kind
 from kgreason.language.check.checked_program import Bind, CheckedProgram, Mapped, Query
 from kgreason.language.check.program_checker import load_file, load_text
 from kgreason.language.values import Null, Value

@@ -21,8 +21,7 @@ from kgreason.data.fact_loading import load_facts
 from kgreason.data.formats import delimited
 from kgreason.data.source_options import Options
 from kgreason.data.text_conversion import coded, infer, plain
-from kgreason.engine.relations.fact_tables import Facts
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Facts, Kind
 from kgreason.engine.relations.rows import first_rows
 from kgreason.engine.relations.symbols import Symbols
 from kgreason.language.check.program_checker import load_text

@@ -20,8 +20,7 @@ from kgreason.data.formats.delimited import write_csv
 from kgreason.data.source_options import read_options
 from kgreason.data.sources import SourceSpec, parse_source
 from kgreason.data.text_conversion import numbers, plain
-from kgreason.engine.relations.fact_tables import Facts
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Facts, Kind
 from kgreason.engine.relations.rows import first_rows
 from kgreason.language.check.checked_program import Bind, CheckedProgram
 from kgreason.language.check.program_checker import load_file, load_text

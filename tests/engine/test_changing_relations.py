@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason.base import memory
-from kgreason.engine.incremental import changing_relations
-from kgreason.engine.incremental.changing_relations import Change, Store
+from kgreason.engine.incremental import database
+from kgreason.engine.incremental.database import Change, Store
 from kgreason.engine.plan.ir import Part
 from kgreason.engine.relations import relation as relation_module
 from kgreason.engine.relations.rows import grown
@@ -23,8 +23,8 @@ quick = settings(max_examples=inputs(60), deadline=None)
 def small():
     """What happens to large relations happens to small ones, too."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(changing_relations, "SLACK", 6)
-        patch.setattr(changing_relations, "FEW", 4)
+        patch.setattr(database, "SLACK", 6)
+        patch.setattr(database, "FEW", 4)
         yield
 
 

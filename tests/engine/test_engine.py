@@ -10,21 +10,19 @@ from hypothesis import strategies as st
 
 from kgreason import reason
 from kgreason.base.errors import DataError, EvaluationError, ProgramError
-from kgreason.engine.aggregates.grouped_aggregates import Groups
 from kgreason.engine.limits import Limits
 from kgreason.engine.plan.ir import Part
 from kgreason.engine.relations import hash_kernels
 from kgreason.engine.relations import relation as relation_module
 from kgreason.engine.relations import rows as rows_module
-from kgreason.engine.relations.fact_tables import Facts, doubles
-from kgreason.engine.relations.keyed_relation import KeyedRelation
-from kgreason.engine.relations.kinds import Kind
-from kgreason.engine.relations.relation import Relation
+from kgreason.engine.relations.fact_tables import Facts, Kind, doubles
+from kgreason.engine.relations.relation import KeyedRelation, Relation
 from kgreason.engine.relations.rows import CHUNK, Slots
 from kgreason.engine.relations.symbols import Symbols
 from kgreason.engine.seminaive.evaluation import evaluate
-from kgreason.engine.seminaive.operators import Joining, Matching, Probe
+from kgreason.engine.seminaive.grouped_aggregates import Groups
 from kgreason.engine.seminaive.rule_evaluation import Rule
+from kgreason.engine.seminaive.rule_pipeline import Joining, Matching, Probe
 from kgreason.language.check.checked_program import Aggregation, Keyed
 from kgreason.language.check.program_checker import load_text
 from kgreason.language.functions import function
@@ -611,7 +609,7 @@ def test_places(known, asked):
     key = np.arange(2)
     hash_kernels.insert(array(known, 2), held, slots.array, key, 0)
     found = np.empty(len(asked), dtype=np.int64)
-    hash_kernels.places(array(asked, 2), key, held, key, slots.array, found)
+    hash_kernels.find_rows(array(asked, 2), key, held, key, slots.array, found)
     assert found.tolist() == [known.index(row) if row in known else -1 for row in asked]
 
 
@@ -698,9 +696,8 @@ def test_totals(batches, function, tracked, real):
             data[:, 2] = doubles(data[:, 2].astype(np.float64))
         if not contributors:
             data = np.ascontiguousarray(data[:, [0, 2]])
-        changes = groups.add(data)
+        groups.add(data, track=tracked)
         if tracked:
-            groups.track(changes)
             note(*groups.changes())
     if not tracked:
         note(*groups.totals())

@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 
 from kgreason import EvaluationError, KgreasonError, Null, Reasoner, function, reason
 from kgreason.base.errors import CallError
-from kgreason.engine import limits
-from kgreason.engine.incremental import changing_relations as store
+from kgreason.engine.incremental import database
 from kgreason.engine.incremental import delete_rederive as rederive
-from kgreason.engine.incremental.maintenance import Anew
+from kgreason.engine.incremental.maintenance import Evaluated
 from kgreason.engine.limits import Limits
 from kgreason.engine.relations.fact_tables import Facts, Table
 from kgreason.engine.seminaive.evaluation import evaluate
@@ -40,8 +39,8 @@ LIMITS = Limits(rounds=300)
 def small():
     """What happens to large relations happens to small ones, too."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(store, "SLACK", 3)
-        patch.setattr(store, "FEW", 4)
+        patch.setattr(database, "SLACK", 3)
+        patch.setattr(database, "FEW", 4)
         patch.setattr(rederive, "LEAST", 6)
         yield
 
@@ -104,13 +103,13 @@ def typed(rows):
     ]
 
 
-def follow(text, data, edits, least=limits.LEAST):
+def follow(text, data, edits, least=database.LEAST):
     """Carry out edits on a reasoner and on the oracle; both must agree, and failed edits leave no trace.
 
     Of `least` work on, updates are stopped and all is evaluated anew. Changes are looked at when all edits are done.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(limits, "LEAST", least)
+        patch.setattr(database, "LEAST", least)
         for changes, shown, after in _followed(text, data, edits):
             for predicate in after:
                 added, removed = (comparable(c.get(predicate, ())) for c in (changes.added, changes.removed))
@@ -153,7 +152,7 @@ def _followed(text, data, edits):
     return found
 
 
-leasts = st.sampled_from([limits.LEAST, 160, 80, 40, 20, 0])
+leasts = st.sampled_from([database.LEAST, 160, 80, 40, 20, 0])
 
 
 def assert_same(found, expected):
@@ -364,9 +363,9 @@ def test_what_is_there_already_changes_nothing():
         ({"own": [("q", "r", -0.2)]}, "negative"),
     ],
 )
-@pytest.mark.parametrize("least", [limits.LEAST, 30, 0])
+@pytest.mark.parametrize("least", [database.LEAST, 30, 0])
 def test_an_edit_that_fails_leaves_no_trace(facts, message, least, monkeypatch):
-    monkeypatch.setattr(limits, "LEAST", least)
+    monkeypatch.setattr(database, "LEAST", least)
     rules = (
         CONTROL
         + """
@@ -503,9 +502,9 @@ def chain(first, last):
 def test_an_edit_of_much_is_evaluated_anew_and_small_ones_are_followed_again():
     reasoner = Reasoner(CLOSURE, {"e": chain(0, 200)})
     gone = reasoner.remove_facts({"e": chain(40, 200)})
-    assert isinstance(reasoner._state, Anew)
+    assert isinstance(reasoner._state, Evaluated)
     came = reasoner.add_facts({"e": [(900, 901)]})
-    assert not isinstance(reasoner._state, Anew)
+    assert not isinstance(reasoner._state, Evaluated)
     assert (came.edited, came.added, came.removed) == (1, {"t": [(900, 901)]}, {})
     assert repr(gone) == "<Changes: 160 edited, 0 added, 19,280 removed>"
     assert len(gone.removed["t"]) == 200 * 201 // 2 - 40 * 41 // 2
@@ -514,7 +513,7 @@ def test_an_edit_of_much_is_evaluated_anew_and_small_ones_are_followed_again():
 def test_an_update_that_does_too_much_is_stopped():
     reasoner = Reasoner(CLOSURE, {"e": chain(0, 100)})
     changes = reasoner.remove_facts({"e": [(50, 51)]})
-    assert isinstance(reasoner._state, Anew)
+    assert isinstance(reasoner._state, Evaluated)
     assert len(changes.removed["t"]) == 51 * 50
     assert held(reasoner) == fresh(CLOSURE, {"e": chain(0, 50) + chain(51, 100)}, reasoner)
 

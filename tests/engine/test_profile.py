@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from kgreason import reason
 from kgreason.base import cores, jit, memory
 from kgreason.cli import app, terminal
-from kgreason.engine.separable import walks
+from kgreason.engine.seminaive import separable_walks as walks
 from kgreason.engine.statistics import JoinStats, RoundStats, RuleStats, Stats, StratumStats, condensed
 
 RULES = """\
@@ -141,12 +141,12 @@ def test_an_interrupted_run_tells_what_it_did(
     rules: Path, monkeypatch: pytest.MonkeyPatch, profile: bool
 ) -> None:
     def interrupt(blocks: walks.Blocks, *counts: int) -> None:
-        tell(blocks, *counts)
+        record(blocks, *counts)
         raise KeyboardInterrupt
 
-    tell = walks.Blocks.tell
+    record = walks.Blocks.record
     monkeypatch.setattr(cores, "cores", lambda: 1)
-    monkeypatch.setattr(walks.Blocks, "tell", interrupt)
+    monkeypatch.setattr(walks.Blocks, "record", interrupt)
     code, lines = failed(rules, ENDLESS, "--profile" if profile else "--stats")
     assert code == 130
     if profile:

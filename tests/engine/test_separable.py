@@ -15,10 +15,9 @@ from kgreason.base import cores
 from kgreason.base.errors import EvaluationError
 from kgreason.base.progress import Silent
 from kgreason.engine.relations.fact_tables import Facts
+from kgreason.engine.seminaive import separable_walks as walk
+from kgreason.engine.seminaive import walk_kernels as kernels
 from kgreason.engine.seminaive.evaluation import Result, evaluate
-from kgreason.engine.separable import steps
-from kgreason.engine.separable import walk_kernels as kernels
-from kgreason.engine.separable import walks as walk
 from kgreason.engine.statistics import Recorder
 from tests import naive, reference
 from tests.examples import inputs
@@ -69,7 +68,7 @@ NEGATIVE = {
 def outcome(text: str, facts: dict[str, list[tuple[Any, ...]]], *, generally: bool) -> Any:
     watch = (lambda _: None) if generally else None
     try:
-        result = evaluate(load_text(text), Facts.from_rows(facts), watch=watch)
+        result = evaluate(load_text(text), Facts.from_rows(facts), on_round=watch)
     except EvaluationError as error:
         return str(error).split("\n")[0].split(" is ")[-1]
     return {p: sorted(result.facts.rows(p)) for p in result.facts.tables if result.facts.count(p)}
@@ -95,7 +94,7 @@ def test_walks_agree_with_rounds(seeds, rules, facts, spread, near):
             for p, rows in facts.items()
         }
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(steps, "MANY", 0 if near else steps.MANY)
+        patch.setattr(walk, "MANY", 0 if near else walk.MANY)
         patch.setattr(walk, "LEAST", 1)
         patch.setattr(walk, "STEPS", 8)
         patch.setattr(walk, "REACHED", 3)
@@ -245,10 +244,10 @@ weighted = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6), st.integers(
 starts = st.lists(st.lists(st.integers(0, 6), min_size=1, max_size=3), max_size=5)
 
 
-def compressed(rows: list[tuple[int, ...]]) -> steps.Compressed:
+def compressed(rows: list[tuple[int, ...]]) -> walk.Compressed:
     source, target = (np.array([r[i] for r in rows], dtype=np.int32) for i in (0, 1))
     weights = np.array([r[2] / 4 for r in rows if len(r) > 2])
-    return steps.Compressed.make(steps.Listed(source, target, weights), 7)
+    return walk.Compressed.make((source, target, weights), 7)
 
 
 @quick
@@ -363,7 +362,7 @@ def test_a_round_of_walks_is_one_of_the_general_way(seed, rules, facts):
     program, given_ = load_text(text), Facts.from_rows(facts)
     walked = evaluate(program, given_, recorder=Recorder(profile=True))
     assume(any(stratum.walks for stratum in walked.stats.strata))
-    rounds = evaluate(program, given_, watch=lambda _: None)
+    rounds = evaluate(program, given_, on_round=lambda _: None)
     assert by_round(walked)[1] == by_round(rounds)[1]
     assert walked.stats.facts == rounds.stats.facts
     if "msum" not in text and "mcount" not in text:  # of equal contributions walks take one

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Kind
 from kgreason.graph.facts import answers, derived_edges, derived_within, graph_facts
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
 from kgreason.language.check.program_checker import load_text

@@ -10,11 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason.base.errors import DataError, EvaluationError, ProgramError
-from kgreason.engine.expressions.scalars import Refusal, make_set
-from kgreason.engine.relations.fact_tables import Facts, any_codes, column, decode
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.expressions.builtin_functions import Refusal, make_set
+from kgreason.engine.relations.fact_tables import Facts, Kind, any_codes, column, decode, distinct
 from kgreason.engine.relations.symbols import Symbols, form, key, rank
-from kgreason.engine.relations.value_columns import distinct
 from kgreason.engine.seminaive.evaluation import evaluate
 from kgreason.language import functions
 from kgreason.language.check.program_checker import load_text

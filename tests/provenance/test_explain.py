@@ -18,7 +18,7 @@ from kgreason.base.errors import EvaluationError, KgreasonError, ProgramError
 from kgreason.data.fact_loading import load_facts
 from kgreason.data.program_tables import sources
 from kgreason.engine.expressions.compiled_expressions import has_skolem
-from kgreason.engine.plan.placement import variables
+from kgreason.engine.plan.ir import variables
 from kgreason.engine.relations.fact_tables import Facts
 from kgreason.engine.seminaive.evaluation import evaluate
 from kgreason.language.check.checked_program import Assign, CheckedAtom, CheckedProgram, CheckedRule

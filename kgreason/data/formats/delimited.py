@@ -27,8 +27,7 @@ from kgreason.data.source_options import Options, delimiter_of, other_delimiter
 from kgreason.data.targets import Target
 from kgreason.data.text_conversion import ABSENT
 from kgreason.data.value_conversion import joined, text
-from kgreason.engine.relations.fact_tables import Facts
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Facts, Kind
 from kgreason.language.values import Null, Value
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}

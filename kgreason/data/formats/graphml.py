@@ -29,8 +29,7 @@ from kgreason.data.raw_table import Column, Raw, parse_xml
 from kgreason.data.source_options import Options
 from kgreason.data.targets import Target
 from kgreason.data.value_conversion import text
-from kgreason.engine.relations.fact_tables import Facts
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Facts, Kind
 from kgreason.language.values import Value
 
 # Non-attribute columns; names in GML and XML cannot contain a NUL character.

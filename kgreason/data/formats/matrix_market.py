@@ -28,8 +28,7 @@ from kgreason.data.raw_table import Raw, decoded, whole_lines
 from kgreason.data.source_options import Options
 from kgreason.data.targets import Target
 from kgreason.data.value_conversion import int64
-from kgreason.engine.relations.fact_tables import Facts
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Facts, Kind
 
 _BANNER = "%%MatrixMarket matrix coordinate real|integer|pattern general|symmetric|skew-symmetric"
 _FIELDS = {Kind.INT: "integer", Kind.DOUBLE: "real"}

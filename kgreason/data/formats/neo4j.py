@@ -26,8 +26,7 @@ from kgreason.data.source_options import Options
 from kgreason.data.targets import Target
 from kgreason.data.text_conversion import coded
 from kgreason.data.value_conversion import CastError, joined, text
-from kgreason.engine.relations.fact_tables import Facts, decode
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Facts, Kind, decode
 from kgreason.language.check.file_access import parts_of
 from kgreason.language.values import Value, ordered
 

@@ -34,8 +34,7 @@ from kgreason.data.source_options import Options
 from kgreason.data.targets import Target
 from kgreason.data.text_conversion import first_misfit
 from kgreason.data.value_conversion import CastError, Objects, Unfit, arrow_column, checked
-from kgreason.engine.relations.fact_tables import Facts
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Facts, Kind
 from kgreason.language.check.file_access import address
 from kgreason.language.values import read_date
 

@@ -34,8 +34,7 @@ from kgreason.data.source_options import Options
 from kgreason.data.targets import Target
 from kgreason.data.text_conversion import claim_texts
 from kgreason.data.value_conversion import BATCH, CastError, Objects, arrow_column, text
-from kgreason.engine.relations.fact_tables import Facts, Table
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Facts, Kind, Table
 from kgreason.language.values import Null, Value
 from kgreason.language.vocabulary import suggest
 

@@ -27,7 +27,7 @@ from kgreason.data.row_conditions import condition
 from kgreason.data.source_options import Options
 from kgreason.data.targets import Target
 from kgreason.data.value_conversion import BATCH, LARGEST, SMALLEST, CastError, Gathered, Large, Objects
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Kind
 from kgreason.language.values import read_date
 
 _LONGEST = 10**9  # maximum bytes of a row in SQLite

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from kgreason.base.errors import EvaluationError, InexactError
 from kgreason.engine.chase.nulls import Nulls
-from kgreason.engine.relations.fact_tables import Codes, any_codes, decode
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Kind, any_codes, decode, sought
 from kgreason.engine.relations.relation import Relation
 from kgreason.engine.relations.rows import Rows
-from kgreason.engine.relations.symbols import Symbols, rank, whole
-from kgreason.engine.relations.value_columns import sought
+from kgreason.engine.relations.symbols import Codes, Symbols, rank, whole
 from kgreason.language.check.checked_program import (
     CheckedAtom,
     CheckedProgram,
@@ -26,8 +25,7 @@ from kgreason.language.check.checked_program import (
 from kgreason.language.syntax.syntax_tree import Constant, Variable
 from kgreason.language.values import Value, source
 
-SHOWN = 10
-"""Violations of one constraint that a message lists."""
+SHOWN = 10  # violations of one constraint that a message lists
 
 Relations = Mapping[str, Relation]
 Kinds = Mapping[str, Sequence[Kind]]
@@ -62,27 +60,24 @@ def promptly(strata: Sequence[Stratum], early: Collection[str]) -> tuple[Stratum
 
 
 def unify(
-    unification: Unification, relations: Relations, kinds: Kinds, nulls: Nulls, *, double: bool = False
+    unification: Unification,
+    relations: Relations,
+    kinds: Kinds,
+    nulls: Nulls,
+    doubles: Collection[tuple[str, int]],
 ) -> bool:
     """Merge the values that a dependency equates; returns whether any of them were different.
 
-    Parameters
-    ----------
-    double
-        Whether numbers among them are doubles.
-
-    Raises
-    ------
-    EvaluationError
-        If two different constants are equated, directly or through nulls.
+    `doubles` are the positions of kind ANY whose numbers are doubles. Raises EvaluationError if two different constants
+    are equated, directly or through nulls.
     """
-    rows, types = _facts(unification.predicate, relations, kinds)
+    rule, messages = unification.rule, _Messages(relations, kinds, nulls.symbols)
+    rows, types = messages.rows(unification.predicate), kinds[unification.predicate]
     left, right = (any_codes(rows[:, i], types[i], nulls.symbols) for i in range(2))
-    if double:
+    if (unification.predicate, 0) in doubles:
         try:
             left, right = nulls.symbols.doubled(left), nulls.symbols.doubled(right)
         except InexactError as error:
-            rule = unification.rule
             raise EvaluationError(error.message, rule.text, rule.span, error.hint) from None
     different = np.flatnonzero(left != right)
     for done, i in enumerate(different.tolist()):
@@ -91,15 +86,7 @@ def unify(
             before = different[:done]
             chain = _chain(left[before], right[before], (a, b), nulls)
             matched = rows[[*before[chain].tolist(), i]]
-            raise _clash(
-                unification.rule,
-                nulls.identities.roots(a, b),
-                matched,
-                types,
-                relations,
-                kinds,
-                nulls.symbols,
-            )
+            raise messages.clash(rule, nulls.identities.roots(a, b), matched)
         if nulls.merges is not None:
             nulls.merges.link(a, b, unification.predicate, rows[i])
     return len(different) > 0
@@ -133,18 +120,10 @@ def shortest_chain(links: Sequence[tuple[int, int]], start: int, end: int) -> li
 
 
 def deny(denials: Iterable[Denial], relations: Relations, kinds: Kinds, symbols: Symbols) -> None:
-    """Check constraints.
-
-    Raises
-    ------
-    EvaluationError
-        With the first violations of each violated constraint.
-    """
-    errors = []
-    for denial in denials:
-        rows, types = _facts(denial.predicate, relations, kinds)
-        if len(rows):
-            errors.append(_violation(denial.rule, rows, types, relations, kinds, symbols))
+    """Check constraints; EvaluationError with the first violations of each violated constraint."""
+    messages = _Messages(relations, kinds, symbols)
+    violated = [d for d in denials if relations[d.predicate].count]
+    errors = [messages.violation(d.rule, messages.rows(d.predicate)) for d in violated]
     if len(errors) == 1:
         raise errors[0]
     if errors:
@@ -152,76 +131,83 @@ def deny(denials: Iterable[Denial], relations: Relations, kinds: Kinds, symbols:
         raise EvaluationError(f"{len(errors)} constraints are violated{each}")
 
 
-def _violation(
-    rule: CheckedRule, rows: Rows, types: Sequence[Kind], relations: Relations, kinds: Kinds, symbols: Symbols
-) -> EvaluationError:
-    count = len(rows)
-    name = f' "{rule.label}"' if rule.label else ""
-    message = f"the constraint{name} is violated" + (f" {count} times" if count > 1 else "")
-    message += "".join(f"\n  {line}" for line in rule.documentation.splitlines())
-    for row in rows[:SHOWN]:
-        binding = _binding(rule, row, types, symbols)
-        message += f"\n  with {_written(binding)}" if binding else ""
-        message += _matched(rule, binding, relations, kinds, symbols, "    " if binding else "  ")
-    if count > SHOWN:
-        message += f"\n  and {count - SHOWN} more"
-    return EvaluationError(message, rule.text, rule.span)
+@dataclass(frozen=True)
+class _Messages:
+    """Error messages for violated dependencies and constraints."""
 
+    relations: Relations
+    kinds: Kinds
+    symbols: Symbols
 
-def _facts(predicate: str, relations: Relations, kinds: Kinds) -> tuple[Rows, Sequence[Kind]]:
-    relation = relations[predicate]
-    return relation.buffer[: relation.count], kinds[predicate]
+    def rows(self, predicate: str) -> Rows:
+        relation = self.relations[predicate]
+        return relation.buffer[: relation.count]
 
+    def violation(self, rule: CheckedRule, rows: Rows) -> EvaluationError:
+        count = len(rows)
+        name = f' "{rule.label}"' if rule.label else ""
+        message = f"the constraint{name} is violated" + (f" {count} times" if count > 1 else "")
+        message += "".join(f"\n  {line}" for line in rule.documentation.splitlines())
+        for row in rows[:SHOWN]:
+            binding = self._binding(rule, row)
+            message += f"\n  with {_written(binding)}" if binding else ""
+            message += self._matched(rule, binding, "    " if binding else "  ")
+        if count > SHOWN:
+            message += f"\n  and {count - SHOWN} more"
+        return EvaluationError(message, rule.text, rule.span)
 
-def _clash(
-    rule: CheckedRule,
-    constants: tuple[int, int],
-    rows: Rows,
-    types: Sequence[Kind],
-    relations: Relations,
-    kinds: Kinds,
-    symbols: Symbols,
-) -> EvaluationError:
-    """Error for two constants that the given rows of a dependency equate."""
-    left, right = sorted((whole(symbols.value(c)) for c in constants), key=rank)
-    message = f"{source(left)} and {source(right)} cannot be one value"
-    shown = [*rows[:SHOWN], *rows[-1:]] if len(rows) > SHOWN else list(rows)
-    for i, row in enumerate(shown):
-        binding = _binding(rule, row, types, symbols)
-        message += f", with {_written(binding)}" if i == 0 else f"\n  and with {_written(binding)}"
-        message += _matched(rule, binding, relations, kinds, symbols)
-    hint = "correct one of the facts, or derive a difference instead of demanding equality"
-    return EvaluationError(message, rule.text, rule.span, hint)
+    def clash(self, rule: CheckedRule, constants: tuple[int, int], rows: Rows) -> EvaluationError:
+        """Error for two constants that some rows of a dependency equate."""
+        left, right = sorted((whole(self.symbols.value(c)) for c in constants), key=rank)
+        message = f"{source(left)} and {source(right)} cannot be one value"
+        shown = [*rows[:SHOWN], *rows[-1:]] if len(rows) > SHOWN else list(rows)
+        for i, row in enumerate(shown):
+            binding = self._binding(rule, row)
+            message += f", with {_written(binding)}" if i == 0 else f"\n  and with {_written(binding)}"
+            message += self._matched(rule, binding)
+        hint = "correct one of the facts, or derive a difference instead of demanding equality"
+        return EvaluationError(message, rule.text, rule.span, hint)
 
+    def _binding(self, rule: CheckedRule, row: Rows) -> dict[str, Value]:
+        return {
+            term.name: decode(kind, row[i : i + 1], self.symbols)[0]
+            for i, (term, kind) in enumerate(
+                zip(rule.head.terms, self.kinds[rule.head.predicate], strict=True)
+            )
+            if isinstance(term, Variable)
+        }
 
-def _binding(rule: CheckedRule, row: Rows, types: Sequence[Kind], symbols: Symbols) -> dict[str, Value]:
-    return {
-        term.name: decode(kind, row[i : i + 1], symbols)[0]
-        for i, (term, kind) in enumerate(zip(rule.head.terms, types, strict=True))
-        if isinstance(term, Variable)
-    }
+    def _matched(self, rule: CheckedRule, binding: Mapping[str, Value], indent: str = "  ") -> str:
+        """Body facts of a violation; for an aggregate over a single plain atom, the contributing facts."""
+        more, atoms, most = "", rule.positives, 1
+        plain = len(atoms) == 1 and not rule.negatives and not rule.before and not _repeats(atoms[0])
+        if rule.aggregation is not None and plain:
+            most = SHOWN
+            count = len(self._matching(atoms[0], binding))
+            more = f"\n{indent}and {count - most} more facts" if count > most else ""
+        elif rule.aggregation is not None:
+            atoms = tuple(a for a in atoms if all(v in binding or v.startswith("_") for v in a.variables))
+            more = f"\n{indent}(the facts that contribute to {rule.aggregation.variable} are not listed)"
+        facts = [fact for atom in atoms for fact in self._facts(atom, binding, most)]
+        return "".join(f"\n{indent}fact: {fact}" for fact in dict.fromkeys(facts)) + more
 
+    def _facts(self, atom: CheckedAtom, binding: Mapping[str, Value], most: int) -> list[str]:
+        """Text of the first facts that match an atom under a binding."""
+        rows, types = self._matching(atom, binding)[:most], self.kinds[atom.predicate]
+        if not len(rows):
+            return [str(atom)]
+        if not types:
+            return [atom.predicate]
+        columns = [decode(kind, rows[:, i], self.symbols) for i, kind in enumerate(types)]
+        return [f"{atom.predicate}({', '.join(map(source, row))})" for row in zip(*columns, strict=True)]
 
-def _matched(
-    rule: CheckedRule,
-    binding: Mapping[str, Value],
-    relations: Relations,
-    kinds: Kinds,
-    symbols: Symbols,
-    indent: str = "  ",
-) -> str:
-    """Body facts of a violation; for an aggregate over a single plain atom, the contributing facts."""
-    more, atoms, most = "", rule.positives, 1
-    plain = len(atoms) == 1 and not rule.negatives and not rule.before and not _repeats(atoms[0])
-    if rule.aggregation is not None and plain:
-        most = SHOWN
-        count = len(_fitting(atoms[0], binding, relations, kinds, symbols))
-        more = f"\n{indent}and {count - most} more facts" if count > most else ""
-    elif rule.aggregation is not None:
-        atoms = tuple(a for a in atoms if all(v in binding or v.startswith("_") for v in a.variables))
-        more = f"\n{indent}(the facts that contribute to {rule.aggregation.variable} are not listed)"
-    facts = [f for atom in atoms for f in _instances(atom, binding, relations, kinds, symbols, most)]
-    return "".join(f"\n{indent}fact: {fact}" for fact in dict.fromkeys(facts)) + more
+    def _matching(self, atom: CheckedAtom, binding: Mapping[str, Value]) -> Rows:
+        rows = self.rows(atom.predicate)
+        for i, (term, kind) in enumerate(zip(atom.terms, self.kinds[atom.predicate], strict=True)):
+            if isinstance(term, Constant) or term.name in binding:
+                value = term.value if isinstance(term, Constant) else binding[term.name]
+                rows = rows[rows[:, i] == sought(value, kind, self.symbols)]
+        return rows
 
 
 def _written(binding: Mapping[str, Value]) -> str:
@@ -230,33 +216,3 @@ def _written(binding: Mapping[str, Value]) -> str:
 
 def _repeats(atom: CheckedAtom) -> bool:
     return len(atom.variables) < sum(isinstance(term, Variable) for term in atom.terms)
-
-
-def _instances(
-    atom: CheckedAtom,
-    binding: Mapping[str, Value],
-    relations: Relations,
-    kinds: Kinds,
-    symbols: Symbols,
-    most: int,
-) -> list[str]:
-    """The first facts that match an atom under a binding."""
-    rows, types = _fitting(atom, binding, relations, kinds, symbols)[:most], kinds[atom.predicate]
-    if not len(rows):
-        return [str(atom)]
-    if not types:
-        return [atom.predicate]
-    columns = [decode(kind, rows[:, i], symbols) for i, kind in enumerate(types)]
-    return [f"{atom.predicate}({', '.join(map(source, row))})" for row in zip(*columns, strict=True)]
-
-
-def _fitting(
-    atom: CheckedAtom, binding: Mapping[str, Value], relations: Relations, kinds: Kinds, symbols: Symbols
-) -> Rows:
-    types, relation = kinds[atom.predicate], relations[atom.predicate]
-    rows = relation.buffer[: relation.count]
-    for i, (term, kind) in enumerate(zip(atom.terms, types, strict=True)):
-        if isinstance(term, Constant) or term.name in binding:
-            value = term.value if isinstance(term, Constant) else binding[term.name]
-            rows = rows[rows[:, i] == sought(value, kind, symbols)]
-    return rows

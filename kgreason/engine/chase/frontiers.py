@@ -8,25 +8,16 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.engine.relations.fact_tables import Codes
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Kind
 from kgreason.engine.relations.rows import Keys, Rows, grown
-from kgreason.engine.relations.symbols import Symbols
+from kgreason.engine.relations.symbols import Codes, Symbols
 from kgreason.language.values import Null, Value, ordered
 
-Pattern = tuple[object, tuple[Null, ...]]
-"""What isomorphic frontiers share, and the nulls of this one in order of position."""
+Pattern = tuple[object, tuple[Null, ...]]  # shape, equal for isomorphic frontiers; nulls in order of position
 
 
 def pattern(values: Sequence[Value]) -> Pattern:
-    """Pattern of a frontier.
-
-    Examples
-    --------
-    >>> one, other = pattern([Null(1), "a", Null(2)]), pattern([Null(5), "a", Null(1)])
-    >>> one[0] == other[0], one[0] == pattern([Null(1), "a", Null(1)])[0]
-    (True, False)
-    """
+    """Pattern of a frontier."""
     nulls = tuple(null for value in values for null in nulls_in(value))
     names = {null: i for i, null in enumerate(dict.fromkeys(nulls))}
     return tuple(_shape(value, names) for value in values), nulls
@@ -67,26 +58,17 @@ def _shape(value: Value, names: dict[Null, int]) -> object:
 
 OPEN, MADE, SKIPPED = 0, 1, 2
 NONE = np.empty(0, dtype=np.int64)
-NESTING = (Kind.ANY, Kind.LIST, Kind.SET)
-"""Kinds of columns in which nulls can stand, alone or inside a collection."""
+NESTING = (Kind.ANY, Kind.LIST, Kind.SET)  # kinds of columns that can hold nulls
 
 
 @dataclass
 class Activations:
     """Activations of one rule, or applications of one Skolem function, by number.
 
-    Attributes
-    ----------
-    name
-        Number of the rule, or name of the Skolem function; nesting is counted by this name.
-    kinds
-        Kinds of the frontier's columns.
-    state
-        State of each activation: `OPEN` until decided, then `MADE` or `SKIPPED`.
-    nesting
-        Nesting of the nulls of each activation (see `kgreason.engine.chase.nulls.Nulls`).
-    nulls
-        Null of each activation, by function; -1 where there is none yet.
+    `name` is the number of the rule or the Skolem function, by which nesting is counted, and `kinds` are those of the
+    frontier's columns. An activation is `OPEN` until decided, then `MADE` or `SKIPPED`; `nesting` is that of its nulls,
+    and `nulls` has its null by function, -1 where there is none yet. The other attributes are found when needed: shapes
+    of the cyclic frontiers, and pattern and isomorphic ancestors of each activation.
     """
 
     name: int | str
@@ -95,7 +77,7 @@ class Activations:
     state: Codes = field(default_factory=lambda: np.zeros(16, dtype=np.int64))
     nesting: Codes = field(default_factory=lambda: np.zeros(16, dtype=np.int64))
     nulls: dict[str, Codes] = field(default_factory=dict)
-    seen: set[object] = field(default_factory=set)
+    shapes: set[object] = field(default_factory=set)
     patterns: dict[int, Pattern] = field(default_factory=dict)
     above: dict[int, frozenset[int]] = field(default_factory=dict)
 
@@ -115,11 +97,6 @@ class Activations:
                 self.nulls[function] = grown(NONE if known is None else known, room, -1)
         return numbers
 
-    def frontier(self, number: int) -> Codes:
-        """Frontier of an activation."""
-        row: Codes = self.frontiers.rows[number]
-        return row
-
     def made(self, function: str, frontiers: Rows) -> Codes:
         """Null of a function for each frontier, -1 where there is none."""
         at = self.frontiers.find(frontiers)
@@ -132,24 +109,13 @@ class Activations:
         return self.frontiers.rows[: self.frontiers.count]
 
 
-Name = int | str
-"""Number of a rule, or a Skolem function."""
-
+Name = int | str  # number of a rule, or a Skolem function
+# how deep each name is nested in a value, sorted; empty for constants and for nulls of the data
 Nesting = tuple[tuple[Name, int], ...]
-"""How deep each name is nested in a value, sorted; empty for constants and for nulls of the data."""
 
 
 class Nestings:
-    """Nesting of each value by code; equal nestings share a number.
-
-    Examples
-    --------
-    >>> nestings = Nestings(Symbols())
-    >>> levels, numbers = nestings.around("#f", np.empty((1, 0), dtype=np.int64))
-    >>> nestings.record(np.array([0]), numbers)  # code 0 is #f()
-    >>> nestings.around("#f", np.array([[0]]))[0].tolist()  # within #f(#f()) it is nested once already
-    [1]
-    """
+    """Nesting of each value by code; equal nestings share a number."""
 
     def __init__(self, symbols: Symbols) -> None:
         self.symbols = symbols
@@ -162,21 +128,6 @@ class Nestings:
         """Record the nestings of new nulls."""
         self._reserve(int(codes.max()) + 1 if len(codes) else 0)
         self._of[codes] = numbers
-
-    def level(self, name: Name, arguments: Rows) -> Codes:
-        """Nesting depth of a name in each row of arguments.
-
-        Examples
-        --------
-        >>> nestings = Nestings(Symbols())
-        >>> nestings.record(np.array([0]), nestings.around("#f", np.empty((1, 0), dtype=np.int64))[1])
-        >>> nestings.level("#f", np.array([[0, 0]])).tolist(), nestings.level("#g", np.array([[0, 0]])).tolist()
-        ([1], [0])
-        """
-        inside = self._look_up(arguments)
-        depths = np.array([dict(nesting).get(name, 0) for nesting in self._all], dtype=np.int64)
-        levels: Codes = depths[inside].max(axis=1, initial=0)
-        return levels
 
     def around(self, name: Name, arguments: Rows) -> tuple[Codes, Codes]:
         """Nesting depth of a name in each row of arguments, and the nesting number of a null with these arguments."""
@@ -194,17 +145,7 @@ class Nestings:
         return both[:, 0], both[:, 1]
 
     def flat(self, numbers: Codes) -> npt.NDArray[np.bool_]:
-        """Whether no name is nested in itself, for nestings given by number.
-
-        Examples
-        --------
-        >>> nestings = Nestings(Symbols())
-        >>> once = nestings.around("#f", np.empty((1, 0), dtype=np.int64))[1]
-        >>> nestings.record(np.array([0]), once)
-        >>> twice = nestings.around("#f", np.array([[0]]))[1]
-        >>> nestings.flat(np.concatenate((once, twice))).tolist()
-        [True, False]
-        """
+        """Whether no name is nested in itself, for nestings given by number."""
         flat = np.array([all(depth == 1 for _, depth in nesting) for nesting in self._all])
         among: npt.NDArray[np.bool_] = flat[numbers]
         return among

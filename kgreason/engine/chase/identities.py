@@ -10,77 +10,51 @@ import numpy.typing as npt
 
 from kgreason.base.errors import EvaluationError
 from kgreason.engine.chase.frontiers import Activations, nulls_in
-from kgreason.engine.expressions.scalars import Refusal, make_set
-from kgreason.engine.relations.fact_tables import Codes
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.expressions.builtin_functions import Refusal, make_set
+from kgreason.engine.relations.fact_tables import Kind
 from kgreason.engine.relations.relation import Relation
 from kgreason.engine.relations.rows import Rows
-from kgreason.engine.relations.symbols import Symbols
+from kgreason.engine.relations.symbols import Codes, Symbols, once_each
 from kgreason.language.values import Null, Value, source
 
 
 class Identities:
-    """Union-find forest of unified values, by code: each null points to the value that replaced it.
-
-    Examples
-    --------
-    >>> symbols = Symbols()
-    >>> one, other, known = (symbols.intern(value) for value in (Null(1), Null(2), "a"))
-    >>> identities = Identities(symbols)
-    >>> identities.merge(one, other), identities.merge(other, known)
-    (True, True)
-    >>> symbols.values(identities.find(np.array([one, other, known])).tolist())
-    ['a', 'a', 'a']
-    """
+    """Union-find forest of unified values, by code: each null points to the value that replaced it."""
 
     def __init__(self, symbols: Symbols, links: Mapping[int, int] | None = None) -> None:
         self.symbols = symbols
-        self._links = dict(links or {})
+        self.links = dict(links or {})  # replacement of each unified value, possibly in several steps
         self._roots: Codes = np.empty(0, dtype=np.int64)
-
-    @property
-    def links(self) -> Mapping[int, int]:
-        """Replacement of each unified value, possibly in several steps."""
-        return self._links
 
     @property
     def unified(self) -> bool:
         """Whether any value has been replaced."""
-        return bool(self._links)
+        return bool(self.links)
 
     def find(self, codes: Codes) -> Codes:
         """Current values of a column of kind ANY, LIST or SET, also inside of collections.
 
-        Raises
-        ------
-        EvaluationError
-            If a resulting collection is not a set, for instance one of booleans and numbers.
+        Raises EvaluationError if a resulting collection is not a set, for instance one of booleans and numbers.
         """
         found = self.shallow(codes)
-        if not self._links or not len(found):
+        if not self.links or not len(found):
             return found
-        distinct, which = np.unique(found, return_inverse=True)
-        values = self.symbols.values(distinct.tolist())
-        for i, value in enumerate(values):
-            if isinstance(value, tuple | frozenset) and next(nulls_in(value), None) is not None:
-                distinct[i] = self._became(value)
-        return distinct[which].reshape(found.shape)
+        return once_each(found, lambda distinct: list(map(self._current, distinct.tolist())))
 
     def merge(self, a: int, b: int) -> bool:
         """Unify two values; returns `False` for two different constants.
 
-        A null is replaced by a constant, and the younger of two nulls by the older one. Inside of
-        collections, nulls become doubles where the code is that of a double, even of one that equals an
-        integer.
+        A null is replaced by a constant, and the younger of two nulls by the older one. Inside of collections, nulls
+        become doubles where the code is that of a double, even of one that equals an integer.
         """
         a, b = self.root(a), self.root(b)
         if a == b:
             return True
         one, other = self.symbols.value(a), self.symbols.value(b)
         if isinstance(other, Null) and (not isinstance(one, Null) or one.number < other.number):
-            self._links[b] = a
+            self.links[b] = a
         elif isinstance(one, Null):
-            self._links[a] = b
+            self.links[a] = b
         else:
             return False
         self._roots = np.empty(0, dtype=np.int64)
@@ -92,22 +66,25 @@ class Identities:
 
     def root(self, code: int) -> int:
         """Current value of one value."""
-        while code in self._links:
-            code = self._links[code]
+        while code in self.links:
+            code = self.links[code]
         return code
 
     def shallow(self, codes: Codes) -> Codes:
         """Current values of a column, without those inside of lists and sets."""
-        if not self._links:
+        if not self.links:
             return codes
         if len(self._roots) < len(self.symbols):
             self._roots = np.arange(len(self.symbols), dtype=np.int64)
-            nulls = np.fromiter(self._links, dtype=np.int64)
-            roots = np.fromiter(map(self.root, self._links), dtype=np.int64, count=len(nulls))
+            nulls = np.fromiter(self.links, dtype=np.int64)
+            roots = np.fromiter(map(self.root, self.links), dtype=np.int64, count=len(nulls))
             self._roots[nulls] = self.symbols.unified(roots)
         return self._roots[codes]
 
-    def _became(self, value: Value) -> int:
+    def _current(self, code: int) -> int:
+        value = self.symbols.value(code)
+        if isinstance(value, Null) or next(nulls_in(value), None) is None:
+            return code
         try:
             return self.symbols.intern(self.became(value))
         except Refusal as refusal:
@@ -121,24 +98,17 @@ class Identities:
         if isinstance(value, tuple):
             return tuple(map(self.became, value))
         if isinstance(value, frozenset):
-            return make_set(list(map(self.became, value)))
+            return make_set([self.became(element) for element in value])
         known = isinstance(value, Null) and self.symbols.known(value)
         return self.symbols.value(self.root(self.symbols.intern(value))) if known else value
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Link:
-    """Unification of two values in a run.
+    """Unification of two values, given by their codes, in a run, numbered from 0.
 
-    Attributes
-    ----------
-    left, right
-        Codes of the values.
-    run
-        Number of the run, from 0.
-    predicate, row
-        Hidden predicate of the dependency and its fact. Both are `None` for nulls of one function whose
-        arguments became equal.
+    `predicate` and `row` are the hidden predicate of the dependency and its fact; both are `None` for nulls of one
+    function whose arguments became equal.
     """
 
     left: int
@@ -160,18 +130,10 @@ class Made:
 
 @dataclass
 class Merges:
-    """Log of all unifications of one evaluation.
+    """Log of all unifications of one evaluation, in chronological order, and of the origin of each null by code.
 
-    Attributes
-    ----------
-    links
-        Unifications in chronological order.
-    made
-        Origins of the nulls, by code.
-    relations
-        Relations of each run that ended with unifications; strata that it did not reach are empty.
-    roots
-        Unified values at the start of each run except the first, the last one included.
+    `relations` are those of each run that ended with unifications; strata that it did not reach are empty. `roots` are
+    the unified values at the start of each run except the first, the last one included.
     """
 
     links: list[Link] = field(default_factory=list)
@@ -181,10 +143,8 @@ class Merges:
 
     def forget(self) -> None:
         """Clear the log: the evaluation begins anew, with new nulls."""
-        self.links.clear()
-        self.made.clear()
-        self.relations.clear()
-        self.roots.clear()
+        for log in (self.links, self.made, self.relations, self.roots):
+            log.clear()
 
     def make(
         self,
@@ -197,14 +157,13 @@ class Merges:
         """Record the nulls of some activations that are `new`."""
         frontiers = activations.rows[numbers]
         for i, j in np.argwhere(new).tolist():
-            made = Made(activations.name, functions[j], activations.kinds, frontiers[i])
-            self.made[int(codes[i, j])] = made
+            origin = Made(activations.name, functions[j], activations.kinds, frontiers[i])
+            self.made[int(codes[i, j])] = origin
 
     def link(self, left: int, right: int, predicate: str | None = None, row: Codes | None = None) -> None:
         """Record the unification of two values."""
-        self.links.append(
-            Link(left, right, len(self.relations), predicate, None if row is None else row.copy())
-        )
+        row = None if row is None else row.copy()
+        self.links.append(Link(left, right, len(self.relations), predicate, row))
 
     def again(self, relations: Mapping[str, Relation], identities: Identities) -> None:
         """End a run; `identities` are those with which the next run begins."""

@@ -1,21 +1,21 @@
 """Labelled nulls: creation, and termination of the chase.
 
-A null is a Skolem term: a function applied to the frontier of a rule's activation, or to the arguments of an
-explicit ``#f(X)``. It is *cyclic* if its rule or function already occurs inside its arguments. All other
-nulls are created, and there are finitely many of them. The chase first runs without termination rules: it
-succeeds if it ends before it has created many cyclic nulls. Otherwise (`Endless`) the evaluation restarts,
-and each activation that would create a cyclic null is decided once:
+A null is a Skolem term: a function applied to the frontier of a rule's activation, or to the arguments of an explicit
+``#f(X)``. It is *cyclic* if its rule or function already occurs inside its arguments. All other nulls are created, and
+there are finitely many of them. The chase first runs without termination rules: it succeeds if it ends before it has
+created many cyclic nulls. Otherwise (`Endless`) the evaluation restarts, and each activation that would create a cyclic
+null is decided once:
 
-- Warded rules without harmful joins: it is skipped if a cyclic activation of the same rule with an isomorphic
-  frontier exists. Everything derived from it would have an isomorphic copy.
-- Warded rules with harmful joins of at most q atoms: nulls of q isomorphic copies can meet in a join, so that
-  it is skipped only below q activations of the rule that are isomorphic to it and to each other, or beyond
-  `Limits.cyclic`, with a warning.
+- Warded rules without harmful joins: it is skipped if a cyclic activation of the same rule with an isomorphic frontier
+  exists. Everything derived from it would have an isomorphic copy.
+- Warded rules with harmful joins of at most q atoms: nulls of q isomorphic copies can meet in a join, so that it is
+  skipped only below q activations of the rule that are isomorphic to it and to each other, or beyond `Limits.cyclic`,
+  with a warning.
 - Other rules, and explicit Skolem terms: it is skipped if its nesting would reach `Limits.depth`, or beyond
   `Limits.cyclic`, with a warning.
 
-Negation and aggregates over nulls count as harmful joins. If they read a bounded chase there is a warning,
-because their results over omitted nulls are not certain.
+Negation and aggregates over nulls count as harmful joins. If they read a bounded chase there is a warning, because
+their results over omitted nulls are not certain.
 
 References
 ----------
@@ -44,18 +44,14 @@ from kgreason.engine.chase.frontiers import (
 )
 from kgreason.engine.chase.identities import Identities, Merges
 from kgreason.engine.limits import Limits
-from kgreason.engine.relations.fact_tables import Codes, any_codes
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Kind, any_codes
 from kgreason.engine.relations.rows import CHUNK, Rows, grown
-from kgreason.engine.relations.symbols import Symbols
+from kgreason.engine.relations.symbols import Codes, Symbols
 from kgreason.language.check.checked_program import CheckedRule, Invention, Wardedness
 from kgreason.language.values import Null, Value
 
-CUT = -1
-"""Stands for the null of a Skolem term that is nested too deep: the binding is to be dropped."""
-
-DEEP = 50
-"""Most levels of cyclic nulls that a chase may have when it is tried in full."""
+CUT = -1  # code for the null of a Skolem term that is nested too deep: the binding is dropped
+DEEP = 50  # most levels of cyclic nulls in a chase without termination rules
 
 
 class Endless(Exception):
@@ -65,22 +61,7 @@ class Endless(Exception):
 class Nulls:
     """Nulls of one evaluation, kept when it restarts after a unification.
 
-    Parameters
-    ----------
-    symbols
-        Symbol table that codes the nulls.
-    limits
-        Bounds for a chase that may not terminate, or not soon.
-    earlier
-        Nulls of an evaluation of other data: equal Skolem terms get the same nulls.
-
-    Examples
-    --------
-    >>> symbols = Symbols()
-    >>> nulls = Nulls(symbols)
-    >>> codes = nulls.invent("#f", np.array([[1], [2], [1]]), [Kind.INT])
-    >>> [str(symbols.value(code)) for code in codes]
-    ['_:n1', '_:n2', '_:n1']
+    Skolem terms get the same nulls as in an `earlier` evaluation of other data.
     """
 
     def __init__(
@@ -102,10 +83,10 @@ class Nulls:
         self.merges: Merges | None = None  # set if explanations are wanted
         self.warnings: dict[int | str, Diagnostic] = {}
         self._activations: list[Activations] = []
-        self._places: dict[object, int] = {}  # rule or function -> position among the activations
+        self._numbers: dict[object, int] = {}  # index into the activations, by rule or function
         self._nestings = Nestings(symbols)
         self._given: set[int] = set()  # codes of the nulls in the data
-        self._owner: npt.NDArray[np.int64] = np.empty((0, 2), dtype=np.int64)  # activation of each null
+        self._owner: Codes = np.empty((0, 2), dtype=np.int64)  # activation of each null
 
     # --- invention ------------------------------------------------------------------
 
@@ -121,22 +102,16 @@ class Nulls:
     ) -> Codes:
         """Nulls of an explicit Skolem term, `CUT` where it is nested too deep.
 
-        Parameters
-        ----------
-        arguments
-            One row per null, coded by `kinds`.
-        rule
-            Rule that contains the term, for the warning.
+        The arguments are one row per null, coded by `kinds`; `rule` contains the term, for the warning.
         """
         rows = np.empty(arguments.shape, dtype=np.int64)
         for i, kind in enumerate(kinds):
             rows[:, i] = any_codes(arguments[:, i], kind, self.symbols)
-        place = self._place((function, len(kinds)), function, (Kind.ANY,) * len(kinds))
+        index = self._index((function, len(kinds)), function, (Kind.ANY,) * len(kinds))
         codes = np.full(len(rows), CUT, dtype=np.int64)
         for start in range(0, len(rows), CHUNK):
-            codes[start : start + CHUNK] = self._run(place, rows[start : start + CHUNK], [function], rule)[1][
-                :, 0
-            ]
+            chunk = slice(start, start + CHUNK)
+            codes[chunk] = self._run(index, rows[chunk], [function], rule)[1][:, 0]
         return codes
 
     def activate(
@@ -144,45 +119,36 @@ class Nulls:
     ) -> tuple[npt.NDArray[np.bool_], Rows]:
         """Nulls of the existential variables of a rule, which share one frontier.
 
-        Parameters
-        ----------
-        frontier
-            Frontier of each binding, coded by `kinds`; at most one chunk.
-
-        Returns
-        -------
-        keep
-            Whether the activation is carried out; other bindings are dropped.
-        codes
-            Nulls of the inventions, in order, for each binding; `CUT` where it is dropped.
+        `frontier` holds that of each binding, coded by `kinds`, at most one chunk. Returns a mask of the bindings whose
+        activation is carried out, and the nulls of the inventions for each binding; `CUT` where it is dropped.
         """
         name = rule.number or inventions[0].function
-        place = self._place((name, inventions[0].frontier), name, tuple(kinds))
-        return self._run(place, frontier, [i.function for i in inventions], rule)
+        index = self._index((name, inventions[0].frontier), name, tuple(kinds))
+        return self._run(index, frontier, [i.function for i in inventions], rule)
 
-    def _place(self, key: object, name: int | str, kinds: tuple[Kind, ...]) -> int:
-        place = self._places.setdefault(key, len(self._activations))
-        if place == len(self._activations):
+    def _index(self, key: object, name: int | str, kinds: tuple[Kind, ...]) -> int:
+        index = self._numbers.setdefault(key, len(self._activations))
+        if index == len(self._activations):
             self._activations.append(Activations(name, kinds))
-        return place
+        return index
 
     def _run(
-        self, place: int, batch: Rows, functions: Sequence[str], rule: CheckedRule | None
+        self, index: int, batch: Rows, functions: Sequence[str], rule: CheckedRule | None
     ) -> tuple[npt.NDArray[np.bool_], Rows]:
-        activations = self._activations[place]
+        activations = self._activations[index]
         if self._full(activations.name):
             open_ = self._known_or_plain(activations, batch)
             if not open_.all():
                 keep, codes = np.zeros(len(batch), dtype=np.bool_), np.full((len(batch), len(functions)), CUT)
                 if open_.any():
-                    keep[open_], codes[open_] = self._run(place, batch[open_], functions, rule)
+                    keep[open_], codes[open_] = self._run(index, batch[open_], functions, rule)
                 return keep, codes
         numbers = activations.number(batch, functions)
         undecided = np.unique(numbers[activations.state[numbers] == OPEN])
         if len(undecided):
-            self._decide(place, undecided, rule)
+            self._decide(index, undecided, rule)
         keep = activations.state[numbers] == MADE
-        self._complete(place, np.unique(numbers[keep]), functions)
+        self._complete(index, np.unique(numbers[keep]), functions)
         codes = np.full((len(batch), len(functions)), CUT, dtype=np.int64)
         for j, function in enumerate(functions):
             codes[keep, j] = self.identities.shallow(activations.nulls[function][numbers[keep]])
@@ -202,18 +168,20 @@ class Nulls:
         known = activations.frontiers.find(batch) >= 0
         fresh = np.flatnonzero(~known)
         if len(fresh):
-            known[fresh] = self._nestings.level(activations.name, batch[fresh][:, activations.nested]) == 0
+            known[fresh] = (
+                self._nestings.around(activations.name, batch[fresh][:, activations.nested])[0] == 0
+            )
         return known
 
-    def _complete(self, place: int, numbers: Codes, functions: Sequence[str]) -> None:
+    def _complete(self, index: int, numbers: Codes, functions: Sequence[str]) -> None:
         """Create the missing nulls of activations; the nulls of one activation get consecutive numbers."""
-        activations = self._activations[place]
+        activations = self._activations[index]
         known = np.column_stack([activations.nulls[function][numbers] for function in functions])
         missing = known < 0
         if not missing.any():
             return
         if self.earlier is not None:
-            known[missing] = self._again(self.earlier, place, numbers, functions)[missing]
+            known[missing] = self._again(self.earlier, index, numbers, functions)[missing]
         fresh = known < 0
         count = int(fresh.sum())
         first, self.last = self.last + 1, self.last + count
@@ -227,14 +195,14 @@ class Nulls:
         self._nestings.record(codes, activations.nesting[owners])
         if len(self.symbols) > len(self._owner):
             self._owner = grown(self._owner, max(len(self.symbols), 2 * len(self._owner)), -1)
-        self._owner[codes, 0] = place
+        self._owner[codes, 0] = index
         self._owner[codes, 1] = owners
 
-    def _again(self, earlier: Nulls, place: int, numbers: Codes, functions: Sequence[str]) -> Rows:
+    def _again(self, earlier: Nulls, index: int, numbers: Codes, functions: Sequence[str]) -> Rows:
         """Nulls of the same terms in an earlier evaluation, -1 where there are none or the data hold the null."""
-        here = self._activations[place]
-        key = next(key for key, number in self._places.items() if number == place)
-        there = earlier._places.get(key)
+        here = self._activations[index]
+        key = next(key for key, number in self._numbers.items() if number == index)
+        there = earlier._numbers.get(key)
         if there is None or earlier._activations[there].kinds != here.kinds:
             return np.full((len(numbers), len(functions)), -1)
         frontiers = here.frontiers.rows[numbers]
@@ -244,19 +212,19 @@ class Nulls:
 
     # --- decisions ------------------------------------------------------------------
 
-    def _decide(self, place: int, numbers: Codes, rule: CheckedRule | None) -> None:
+    def _decide(self, index: int, numbers: Codes, rule: CheckedRule | None) -> None:
         """Decide activations; all acyclic ones are made."""
-        activations = self._activations[place]
+        activations = self._activations[index]
         inside = activations.frontiers.rows[numbers][:, activations.nested]
         levels, activations.nesting[numbers] = self._nestings.around(activations.name, inside)
         activations.state[numbers] = MADE
         self.plain += int(self._nestings.flat(activations.nesting[numbers]).sum())
         for i in np.flatnonzero(levels).tolist():  # cyclic ones
-            if not self._admits(place, int(numbers[i]), int(levels[i]), rule):
+            if not self._admits(index, int(numbers[i]), int(levels[i]), rule):
                 activations.state[numbers[i]] = SKIPPED
 
-    def _admits(self, place: int, number: int, level: int, rule: CheckedRule | None) -> bool:
-        activations = self._activations[place]
+    def _admits(self, index: int, number: int, level: int, rule: CheckedRule | None) -> bool:
+        activations = self._activations[index]
         if self.whole:
             self.cyclic += 1
             if level > max(DEEP, self.limits.depth) or self.cyclic > self._room():
@@ -264,21 +232,20 @@ class Nulls:
             return True
         if not self.wardedness.warded or isinstance(activations.name, str):
             if level >= self.limits.depth:
-                self._warn(
-                    activations.name, rule, f"those nested more than {self.limits.depth} deep", "--depth"
-                )
+                what = f"those nested more than {self.limits.depth} deep"
+                self._warn(activations.name, rule, what, "--depth")
                 return False
             return self._counted(activations.name, rule)
-        here = self._pattern(place, number)
+        here = self._pattern(index, number)
         if self.wardedness.harmful_joins > 0:
-            if self._repeats(place, number, [here], self.wardedness.harmful_joins):
+            if self._repeats(index, number, [here], self.wardedness.harmful_joins):
                 if self.wardedness.closed:
                     self._warn(activations.name, rule, "those like others before them", None)
                 return False
             return self._counted(activations.name, rule)
-        if here[0] in activations.seen:
+        if here[0] in activations.shapes:
             return False
-        activations.seen.add(here[0])
+        activations.shapes.add(here[0])
         return True
 
     def _counted(self, name: int | str, rule: CheckedRule | None) -> bool:
@@ -289,24 +256,24 @@ class Nulls:
         self._warn(name, rule, f"those behind the first {self._room()}", "Limits.cyclic in Python")
         return False
 
-    def _repeats(self, place: int, number: int, chosen: list[Pattern], need: int) -> bool:
+    def _repeats(self, index: int, number: int, chosen: list[Pattern], need: int) -> bool:
         """Whether a chain of `need` ancestors is isomorphic to the `chosen` activations and to itself."""
         if need == 0:
             return True
-        for ancestor in self._ancestors(place, number):
-            one = self._pattern(place, ancestor)
+        for ancestor in self._ancestors(index, number):
+            one = self._pattern(index, ancestor)
             fits = all(alike(one, other) for other in chosen)
-            if fits and self._repeats(place, ancestor, [*chosen, one], need - 1):
+            if fits and self._repeats(index, ancestor, [*chosen, one], need - 1):
                 return True
         return False
 
-    def _ancestors(self, place: int, number: int) -> frozenset[int]:
+    def _ancestors(self, index: int, number: int) -> frozenset[int]:
         """Isomorphic activations of the same rule among the ancestors of an activation."""
-        known = self._activations[place].above.get(number)
+        known = self._activations[index].above.get(number)
         if known is not None:
             return known
         reached: set[tuple[int, int]] = set()
-        waiting = [(place, number)]
+        waiting = [(index, number)]
         while waiting:
             here, i = waiting.pop()
             for null in self._pattern(here, i)[1]:
@@ -314,24 +281,25 @@ class Nulls:
                 if owner is not None and owner not in reached:
                     reached.add(owner)
                     waiting.append(owner)
-        shape = self._pattern(place, number)[0]
-        above = frozenset(i for p, i in reached if p == place and self._pattern(p, i)[0] == shape)
-        self._activations[place].above[number] = above
+        shape = self._pattern(index, number)[0]
+        above = frozenset(i for p, i in reached if p == index and self._pattern(p, i)[0] == shape)
+        self._activations[index].above[number] = above
         return above
 
     def _made_by(self, null: Null) -> tuple[int, int] | None:
         """Activation that created a null; `None` for nulls of the data."""
         code = self.symbols.intern(null)
-        place, number = self._owner[code].tolist() if code < len(self._owner) else (-1, -1)
-        return (place, number) if place >= 0 else None
+        index, number = self._owner[code].tolist() if code < len(self._owner) else (-1, -1)
+        return (index, number) if index >= 0 else None
 
-    def _pattern(self, place: int, number: int) -> Pattern:
-        activations = self._activations[place]
+    def _pattern(self, index: int, number: int) -> Pattern:
+        activations = self._activations[index]
         found = activations.patterns.get(number)
         if found is None:
-            frontier: list[Value] = list(activations.frontier(number).tolist())
+            codes = activations.rows[number].tolist()
+            frontier: list[Value] = list(codes)
             for i in activations.nested:
-                frontier[i] = self.symbols.value(int(activations.frontier(number)[i]))
+                frontier[i] = self.symbols.value(codes[i])
             found = activations.patterns[number] = pattern(frontier)
         return found
 
@@ -341,9 +309,7 @@ class Nulls:
         what = f"{name}(...)" if isinstance(name, str) else "this rule"
         text = f"\n  rule: {rule.text}" if rule else ""
         uncertain = "what rules negate or aggregate over nulls is not certain"
-        effect = (
-            f"results can be missing, and {uncertain}" if self.wardedness.closed else "results can be missing"
-        )
+        effect = "results can be missing" + (f", and {uncertain}" if self.wardedness.closed else "")
         note = "nulls that can be nested without end need a bound where rules are not warded, or join nulls"
         mended = "bound the recursion by a condition" if self.wardedness.warded else "make the rules warded"
         shown = "" if self.wardedness.warded else " (kgreason check --explain shows what they lack)"
@@ -372,21 +338,21 @@ class Nulls:
         changed = self.identities.unified
         while changed:
             changed = False
-            for place in range(len(self._activations)):
-                changed |= self._rebuild(place)
+            for index in range(len(self._activations)):
+                changed |= self._rebuild(index)
         for activations in self._activations:
             activations.state[:] = OPEN
-            activations.seen.clear()
+            activations.shapes.clear()
             activations.patterns.clear()
             activations.above.clear()
 
-    def _rebuild(self, place: int) -> bool:
+    def _rebuild(self, index: int) -> bool:
         """Renumber the activations of a rule by their current frontiers; returns whether nulls were unified."""
-        old = self._activations[place]
+        old = self._activations[index]
         rows = old.rows.copy()
         for i in old.nested:
             rows[:, i] = self.identities.find(rows[:, i])
-        new = self._activations[place] = Activations(old.name, old.kinds)
+        new = self._activations[index] = Activations(old.name, old.kinds)
         numbers = np.empty(len(rows), dtype=np.int64)
         functions = list(old.nulls)
         for start in range(0, len(rows), CHUNK):
@@ -403,6 +369,6 @@ class Nulls:
                     if self.merges is not None:
                         self.merges.link(known, code)
                     merged = True
-        mine = np.flatnonzero(self._owner[:, 0] == place)
+        mine = np.flatnonzero(self._owner[:, 0] == index)
         self._owner[mine, 1] = numbers[self._owner[mine, 1]]
         return merged

@@ -1,48 +1,201 @@
-"""Functions on single Python values (vectorized ones: `kgreason.engine.expressions.function_calls`)."""
+"""Operators and functions on single Python values (vectorized ones: `compiled_expressions`, `function_calls`)."""
 
 from __future__ import annotations
 
 import math
+import operator
 import re
 import reprlib
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from decimal import ROUND_HALF_UP, Context, Decimal
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.arrays import as_numpy, pa, pc, strings
-from kgreason.engine.expressions.scalars import (
-    Refusal,
-    checked,
-    clash,
-    compare,
-    described,
-    make_set,
-    member,
-    no_null,
-)
-from kgreason.engine.plan.expression_kinds import TYPES, kind_of, remedy
-from kgreason.engine.relations.symbols import Symbols, form, tidy
+from kgreason.engine.plan.expression_kinds import CASTS, NAMES, TYPES, kind_of, remedy
+from kgreason.engine.relations.fact_tables import Kind
+from kgreason.engine.relations.symbols import Symbols, form, key, tidy, to_doubles
 from kgreason.language.functions import Signature, exception_text
-from kgreason.language.values import Null, Value, date_text, read_date, source
+from kgreason.language.values import DEPTH, Null, Value, date_text, read_date, source
+
+SMALLEST, LARGEST = -(2**63), 2**63 - 1
+MIXED = "a list holds them side by side; as_string(...) makes them strings"
+
+
+class Refusal(Exception):
+    """An expression has no value: the reason and a hint. The caller adds rule and binding."""
+
+    def __init__(self, what: str, hint: str | None = None) -> None:
+        super().__init__(what)
+        self.what = what
+        self.hint = hint
+
+
+def described(value: Value) -> str:
+    """Text of a value with its type."""
+    return f"{source(value)}, {'a labelled null' if isinstance(value, Null) else NAMES[kind_of(value)]}"
+
+
+def number(value: Value) -> bool:
+    """Whether a value is an integer or a double."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def checked(value: Any) -> Any:
+    """Return a value; `Refusal` for integers beyond 64 bits and doubles that are not finite; -0.0 becomes 0.0."""
+    if isinstance(value, float):
+        if math.isfinite(value):
+            return value + 0.0
+        raise Refusal("not a number" if math.isnan(value) else "double overflow")
+    if isinstance(value, int) and not SMALLEST <= value <= LARGEST:
+        raise Refusal("integer overflow")
+    return value
+
+
+def clash(name: str, a: Value, b: Value) -> Refusal:
+    """Error for two values that an operator or function cannot combine, with a cast as hint."""
+    what = f"type clash: {name} does not apply to {described(a)}, and {described(b)}"
+    return Refusal(what, remedy(kind_of(a), kind_of(b)))
+
+
+def no_null(name: str, *values: Value) -> None:
+    """Raise `Refusal` for labelled nulls."""
+    for value in values:
+        if isinstance(value, Null):
+            what = f"{name} needs values, but {value} is a labelled null"
+            raise Refusal(what, "test is_not_null(...) first")
+
+
+def arithmetic(name: str, a: Any, b: Any) -> Value:
+    """Value of ``a name b`` for operands of any types."""
+    no_null(name, a, b)
+    joins = name == "+" and type(a) is type(b) and isinstance(a, str | tuple)
+    if not joins and not (number(a) and number(b)):
+        raise clash(name, a, b)
+    if name in ("/", "%"):
+        if b == 0:
+            raise Refusal("division by zero")
+        if name == "%" and isinstance(a, int) and isinstance(b, int):
+            return abs(a) % abs(b) * (1 if a >= 0 else -1)
+        # division of doubles, as everywhere: Python would round the quotient of integers only once
+        if name == "/":
+            a, b = float(a), float(b)
+    compute: Callable[[Any, Any], Any] = {
+        "+": operator.add,
+        "-": operator.sub,
+        "*": operator.mul,
+        "/": operator.truediv,
+        "%": math.fmod,
+    }[name]
+    try:
+        result: Value = checked(compute(a, b))
+    except OverflowError:
+        raise Refusal("double overflow") from None
+    return result
+
+
+ORDER: Mapping[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def compare(name: str, a: Any, b: Any) -> bool:
+    """Whether ``a name b`` for an ordering operator; false for nulls, whose values are unknown."""
+    if isinstance(a, Null) or isinstance(b, Null):
+        return False
+    if type(a) is not type(b) and not (number(a) and number(b)):
+        raise clash(name, a, b)
+    if isinstance(a, tuple | frozenset):
+        raise Refusal(f"{name} does not apply to {described(a)}, and {described(b)}")
+    return ORDER[name](a, b)
+
+
+def truth(value: Value) -> bool:
+    """Boolean of kind ANY."""
+    if not isinstance(value, bool):
+        no_null("a condition", value)
+        raise Refusal(f"type clash: a condition is {described(value)}")
+    return value
+
+
+class _Same:
+    """Collection compared by identity, as a cache key: in Python (1,), (1.0,) and (True,) are equal."""
+
+    def __init__(self, collection: tuple[Value, ...] | frozenset[Value]) -> None:
+        self.collection = collection
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.collection is other.collection
+
+    def __hash__(self) -> int:
+        return id(self.collection)
+
+
+@lru_cache(maxsize=64)
+def _elements(same: _Same) -> frozenset[Any]:
+    return frozenset(map(key, same.collection))
+
+
+def member(value: Value, collection: Value) -> bool:
+    """Whether a list or set contains a value; integers and doubles are compared by value."""
+    if not isinstance(collection, tuple | frozenset):
+        no_null("in", collection)
+        raise Refusal(f"type clash: in takes a list or set, not {described(collection)}")
+    return key(value) in _elements(_Same(collection))
+
+
+def make_set(values: Sequence[Value]) -> frozenset[Value]:
+    """Create a set: integers become doubles if there are doubles; booleans and numbers cannot be mixed."""
+    numbers = any(map(number, values))
+    if numbers and any(isinstance(v, bool) for v in values):
+        raise Refusal("a set holds booleans or numbers, not both", MIXED)
+    if numbers and any(isinstance(v, float) for v in values):
+        values = to_doubles(values)
+    check_depth(values)
+    distinct: dict[Value, Value] = {}
+    for value in {key(v): v for v in values}.values():
+        other = distinct.setdefault(value, value)
+        if other is not value:  # in Python (1,), (1.0,) and (True,) are equal
+            a, b = sorted(map(source, (value, other)))
+            what = f"a set cannot hold both {a} and {b}, which differ only in the types of their elements"
+            raise Refusal(what, MIXED)
+    return frozenset(distinct)
+
+
+def make_list(values: Sequence[Value]) -> tuple[Value, ...]:
+    """Create a list."""
+    check_depth(values)
+    return tuple(values)
+
+
+def check_depth(values: Sequence[Value]) -> None:
+    """Raise `Refusal` for elements of a list or set that are nested too deep."""
+    if any(isinstance(v, tuple | frozenset) and _depth(v) >= DEPTH for v in values):
+        raise Refusal(
+            f"lists and sets nested more than {DEPTH} deep",
+            "values grow for ever where a recursion nests them; bound it, for instance by a counter",
+        )
+
+
+def _depth(value: Value) -> int:
+    return 1 + max(map(_depth, value), default=0) if isinstance(value, tuple | frozenset) else 0
+
 
 WHOLE = re.compile(r"[+-]?[0-9]+")
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 BOOLEANS: Mapping[str, bool] = {"true": True, "false": False, "#t": True, "#f": False, "1": True, "0": False}
 
 
-# --- casts -----------------------------------------------------------------------
-
-
-def _misfit(name: str, value: Value) -> Refusal:
-    no_null(name, value)
-    what = {"as_int": "an integer", "as_double": "a double", "as_boolean": "a boolean", "as_date": "a date"}[
-        name
-    ]
-    return Refusal(f"{source(value)} is not {what}")
+def _misfit(kind: Kind, value: Value) -> Refusal:
+    no_null(CASTS[kind], value)
+    return Refusal(f"{source(value)} is not {NAMES[kind]}")
 
 
 def as_string(value: Value) -> str:
@@ -58,14 +211,14 @@ def as_int(value: Value) -> int:
         return int(checked(int(value[:400])))
     if isinstance(value, int | float):
         return int(checked(int(value)))
-    raise _misfit("as_int", value)
+    raise _misfit(Kind.INT, value)
 
 
 def as_double(value: Value) -> float:
     """Convert a value to a double."""
     if isinstance(value, int | float) or (isinstance(value, str) and NUMBER.fullmatch(value)):
         return float(checked(float(value)))
-    raise _misfit("as_double", value)
+    raise _misfit(Kind.DOUBLE, value)
 
 
 def as_boolean(value: Value) -> bool:
@@ -76,7 +229,7 @@ def as_boolean(value: Value) -> bool:
         return BOOLEANS[value.lower()]
     if isinstance(value, int | float) and value in (0, 1):
         return bool(value)
-    raise _misfit("as_boolean", value)
+    raise _misfit(Kind.BOOL, value)
 
 
 def as_date(value: Value) -> datetime:
@@ -85,11 +238,8 @@ def as_date(value: Value) -> datetime:
         return value
     made = read_date(value) if isinstance(value, str) else None
     if made is None:
-        raise _misfit("as_date", value)
+        raise _misfit(Kind.DATE, value)
     return made
-
-
-# --- numbers ---------------------------------------------------------------------
 
 
 def _sqrt(x: float) -> float:
@@ -104,22 +254,13 @@ def _log(x: float) -> float:
     return math.log(x)
 
 
-def _exp(x: float) -> float:
-    try:
-        return math.exp(x)
-    except OverflowError:
-        raise Refusal("double overflow") from None
-
-
 def _pow(x: float, y: float) -> float:
     if x == 0 and y < 0:
         raise Refusal("division by zero")
     try:
-        return float(checked(math.pow(x, y)))
+        return math.pow(x, y)
     except ValueError:
         raise Refusal("not a number") from None
-    except OverflowError:
-        raise Refusal("double overflow") from None
 
 
 def _round(x: float, digits: int | None = None) -> float:
@@ -157,9 +298,6 @@ def _extreme(name: str, *values: Any) -> Value:
     return result
 
 
-# --- strings, lists, dates -------------------------------------------------------
-
-
 def _substring(text: str, start: int, end: int | None = None) -> str:
     return text[max(start, 0) : len(text) if end is None else max(end, 0)]
 
@@ -171,13 +309,7 @@ def _split(text: str, separator: str) -> tuple[Value, ...]:
 
 
 def matches(texts: Sequence[str], pattern: str) -> npt.NDArray[np.bool_]:
-    """Whether each text matches a regular expression, in time linear in its length.
-
-    Examples
-    --------
-    >>> matches(["IT0012", "x"], "[A-Z]{2}[0-9]+").tolist()
-    [True, False]
-    """
+    """Whether each text matches a regular expression, in time linear in its length."""
     try:
         found = pc.match_substring_regex(strings(texts), pattern)
     except pa.ArrowInvalid as error:
@@ -206,6 +338,7 @@ def _between(value: Value, low: Value, high: Value) -> bool:
     return compare(">=", value, low) and compare("<=", value, high)
 
 
+# all functions but ``if`` and ``coalesce``, which do not need the values of all their arguments
 SCALARS: Mapping[str, Callable[..., Any]] = {
     "substring": _substring,
     "contains": _contains,
@@ -230,7 +363,7 @@ SCALARS: Mapping[str, Callable[..., Any]] = {
     "abs": abs,
     "sqrt": _sqrt,
     "pow": _pow,
-    "exp": _exp,
+    "exp": math.exp,
     "log": _log,
     "round": _round,
     "floor": math.floor,
@@ -242,23 +375,24 @@ SCALARS: Mapping[str, Callable[..., Any]] = {
     "day": lambda date: date.day,
     "diff": _diff,
 }
-"""All functions but ``if`` and ``coalesce``, which do not need the values of all their arguments."""
-
-OPEN = frozenset({"is_null", "is_not_null", "as_string"})
-"""Functions that take nulls."""
-NESTED = 100
-"""Most levels of lists and sets in the result of a user's function: what walks over values is recursive."""
 
 
-def call(name: str, given: Signature, arguments: Sequence[Value]) -> Value:
-    """Value of a built-in function; types of arguments of kind ANY are checked here."""
-    if name not in OPEN:
-        _fits(name, given, arguments)
-    value: Value = checked(SCALARS[name](*arguments))
+OPEN = frozenset({"is_null", "is_not_null", "as_string"})  # functions that take nulls
+NESTED = 100  # most levels of lists and sets in the result of a user-defined function
+
+
+def call(name: str, given: Signature, arguments: Sequence[Value], *, typed: bool) -> Value:
+    """Value of a built-in function; unless `typed`, the types of the arguments are checked first."""
+    if not typed and name not in OPEN:
+        _check_types(name, given, arguments)
+    try:
+        value: Value = checked(SCALARS[name](*arguments))
+    except OverflowError:
+        raise Refusal("double overflow") from None
     return value
 
 
-def _fits(name: str, given: Signature, arguments: Sequence[Value]) -> None:
+def _check_types(name: str, given: Signature, arguments: Sequence[Value]) -> None:
     no_null(name, *arguments)
     for i, value in enumerate(arguments):
         expected = given.parameter(i)
@@ -272,7 +406,7 @@ def call_user(name: str, given: Signature, arguments: Sequence[Value], symbols: 
     """Value of a user-defined function, which is called once for equal arguments."""
     function = given.call
     assert function is not None
-    _fits(name, given, arguments)
+    _check_types(name, given, arguments)
     passed = [
         float(v) if given.parameter(i) == "double" and isinstance(v, int) else v
         for i, v in enumerate(arguments)

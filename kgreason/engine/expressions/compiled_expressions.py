@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from kgreason.base.errors import EvaluationError
-from kgreason.engine.expressions.function_calls import compile_call
-from kgreason.engine.expressions.scalars import (
+from kgreason.engine.chase.nulls import Nulls
+from kgreason.engine.expressions.builtin_functions import (
     LARGEST,
     SMALLEST,
     Refusal,
@@ -23,25 +23,26 @@ from kgreason.engine.expressions.scalars import (
     member,
     truth,
 )
+from kgreason.engine.expressions.function_calls import Compiled, Function, compile_call
 from kgreason.engine.plan.double_variables import VariableKinds, gives_double
 from kgreason.engine.plan.expression_kinds import join, kind_of
-from kgreason.engine.plan.placement import variables
-from kgreason.engine.relations.fact_tables import Codes, decode
-from kgreason.engine.relations.kinds import Kind
-from kgreason.engine.relations.symbols import Symbols, to_doubles
-from kgreason.engine.relations.value_columns import (
-    Compiled,
-    Function,
+from kgreason.engine.plan.ir import variables
+from kgreason.engine.relations.fact_tables import (
+    CODED,
+    Kind,
     Values,
     code,
     coded,
+    decode,
     decoded,
     distinct,
     dtype,
     encoded,
+    representable,
     widened,
 )
-from kgreason.language.check.checked_program import CheckedRule, Invention
+from kgreason.engine.relations.symbols import Codes, Symbols, to_doubles
+from kgreason.language.check.checked_program import CheckedRule
 from kgreason.language.check.expressions import ARITHMETIC, LOGIC, MEMBERSHIP, ORDERS, walk
 from kgreason.language.functions import plain_name
 from kgreason.language.syntax.syntax_tree import (
@@ -54,60 +55,26 @@ from kgreason.language.syntax.syntax_tree import (
     Unary,
     Variable,
 )
-from kgreason.language.values import EXACT, Null, Value, brief
+from kgreason.language.values import Null, Value, brief
 
 COMPARE = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
 EQUALITY = {"==": True, "!=": False, "<>": False}
 
-CODED = frozenset({Kind.STRING, Kind.SET, Kind.LIST, Kind.ANY})
-"""Kinds whose columns hold codes of `Symbols`."""
 
-__all__ = ["CODED", "Compiled", "Inventor", "Scope", "code", "coded", "has_skolem"]
-
-
-class Inventor(Protocol):
-    """Interface of the store of nulls, as used by expressions and operators."""
-
-    def invent(
-        self, function: str, arguments: Codes, kinds: Sequence[Kind], rule: CheckedRule | None = None
-    ) -> Codes:
-        """Codes of the nulls ``function(arguments)``, row by row; negative where the chase omits the null."""
-        ...
-
-    def activate(
-        self, rule: CheckedRule, inventions: Sequence[Invention], frontier: Codes, kinds: Sequence[Kind]
-    ) -> tuple[npt.NDArray[np.bool_], Codes]:
-        """Mask of the rows of a frontier that the chase keeps, and the codes of their nulls."""
-        ...
-
-
+@dataclass
 class Scope:
-    """Compilation context of the expressions of one rule.
+    """Compilation context of the expressions of one rule; `layout` names the variable of each column of the rows."""
 
-    Parameters
-    ----------
-    layout
-        Variable of each column of the rows.
-    kinds
-        Kind of each variable.
-    nulls
-        Source of the nulls of Skolem terms.
-    """
+    layout: tuple[str, ...]
+    kinds: Mapping[str, Kind]
+    symbols: Symbols
+    rule: CheckedRule
+    nulls: Nulls | None = None
 
-    def __init__(
-        self,
-        layout: Sequence[str],
-        kinds: Mapping[str, Kind],
-        symbols: Symbols,
-        rule: CheckedRule,
-        nulls: Inventor | None = None,
-    ) -> None:
-        self.layout = tuple(layout)
-        self.kinds = kinds
-        self.symbols = symbols
-        self.rule = rule
-        self.nulls = nulls
-        self.doubles = kinds.doubles if isinstance(kinds, VariableKinds) else frozenset()
+    @property
+    def doubles(self) -> frozenset[str]:
+        """Variables of kind ANY whose numbers are doubles."""
+        return self.kinds.doubles if isinstance(self.kinds, VariableKinds) else frozenset()
 
     def compile(self, node: Expression) -> Compiled:
         """Kind of an expression and the function that computes it."""
@@ -132,14 +99,9 @@ class Scope:
             case Call():
                 return compile_call(self, node)
             case Collection():
-                elements = [self.compile(e) for e in node.elements]
-                if node.kind == "list":
-                    return Kind.LIST, self.pointwise(
-                        Kind.LIST, lambda *values: make_list(values), elements, node.elements, node
-                    )
-                return Kind.SET, self.pointwise(
-                    Kind.SET, lambda *values: make_set(values), elements, node.elements, node
-                )
+                operands = [self.compile(e) for e in node.elements]
+                kind, make = (Kind.LIST, make_list) if node.kind == "list" else (Kind.SET, make_set)
+                return kind, self.pointwise(kind, lambda *values: make(values), operands, node.elements, node)
             case Skolem():
                 return Kind.ANY, self._skolem(node)
         raise AssertionError(f"the checker lets no {node} through")
@@ -147,11 +109,9 @@ class Scope:
     def condition(self, node: Expression) -> Function:
         """Function that computes a boolean expression."""
         kind, function = self.compile(node)
-        return (
-            function
-            if kind is not Kind.ANY
-            else self.pointwise(Kind.BOOL, truth, [(kind, function)], [node], node)
-        )
+        if kind is Kind.ANY:
+            return self.pointwise(Kind.BOOL, truth, [(kind, function)], [node], node)
+        return function
 
     def widened(self, compiled: Compiled, target: Kind) -> Function:
         """Function that computes an expression, converted to the kind `target`."""
@@ -350,13 +310,9 @@ class Scope:
         if operator in "/%":
             self.refuse(b == 0, "division by zero", whole, rows)
         with np.errstate(all="ignore"):
-            compute = {
-                "+": np.add,
-                "-": np.subtract,
-                "*": np.multiply,
-                "/": np.divide,
-                "%": np.fmod,
-            }[operator]
+            compute = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "%": np.fmod}[
+                operator
+            ]
             result: Values = compute(a, b, dtype=np.float64)
         finite = np.isfinite(result)
         if not finite.all():
@@ -377,7 +333,7 @@ class Scope:
         return np.asarray(exact, dtype=np.int64)
 
     def error(
-        self, message: str, row: npt.NDArray[np.int64], names: Sequence[str], hint: str | None = None
+        self, message: str, row: Codes, names: Sequence[str], hint: str | None = None
     ) -> EvaluationError:
         """Error that shows the binding of some variables in one row, and its group as far as it is known."""
         aggregation = self.rule.aggregation
@@ -387,7 +343,7 @@ class Scope:
         message += f", in the group {self.binding(row, group)}" if group else ""
         return EvaluationError(message, self.rule.text, self.rule.span, hint)
 
-    def binding(self, row: npt.NDArray[np.int64], names: Sequence[str]) -> str:
+    def binding(self, row: Codes, names: Sequence[str]) -> str:
         """Text of a binding, for error messages."""
         return ", ".join(f"{name} = {brief(self._value(row, name))}" for name in names)
 
@@ -396,7 +352,7 @@ class Scope:
         """Variables shown to users."""
         return tuple(dict.fromkeys(name for name in self.layout if not name.startswith(("#", "_"))))
 
-    def _value(self, row: npt.NDArray[np.int64], name: str) -> Value:
+    def _value(self, row: Codes, name: str) -> Value:
         column = self.layout.index(name)
         kind = self.kinds[name]
         values = decode(kind, row[column : column + 1], self.symbols)
@@ -410,8 +366,7 @@ def has_skolem(node: Expression) -> bool:
 
 def _comparable(a: Values, b: Values) -> tuple[Values, Values]:
     """Prepare integers and doubles for exact comparison by NumPy: as doubles if all integers are small."""
-    whole = a if a.dtype == np.int64 else b
-    if not whole.size or (whole.max() <= EXACT and whole.min() >= -EXACT):
+    if representable(a if a.dtype == np.int64 else b):
         return a, b
     return a.astype(object), b.astype(object)
 
@@ -424,26 +379,19 @@ def _fits(compute: Callable[[int, int], Any], a: Values, b: Values) -> bool:
     return min(results) >= SMALLEST and max(results) <= LARGEST
 
 
+# the most usual texts that each cast takes
 PATTERNS = {
     "as_int": "^[+-]?[0-9]+$",
     "as_double": "^[+-]?[0-9]+([.][0-9]+)?$",
     "as_boolean": "^(true|false|1|0)$",
     "as_date": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
 }
-"""Texts that the casts take, by the most usual of their forms."""
 
 CONTRIBUTIONS = "doubles reach further than integers of 64 bits: as_double(...) of the contribution"
 
 
 def advice(what: str, node: Expression) -> str | None:
-    """Hint for an evaluation error, where the remedy is obvious.
-
-    Examples
-    --------
-    >>> from kgreason.language.syntax.syntax_tree import Constant, Variable
-    >>> advice("division by zero", Binary("/", Constant(1), Variable("X")))
-    'test the divisor first, as in if(X == 0, ..., 1 / X)'
-    """
+    """Hint for an evaluation error, where the remedy is obvious."""
     match node:
         case Binary("/" | "%", _, divisor) if what == "division by zero" and variables(divisor):
             return f"test the divisor first, as in if({divisor} == 0, ..., {node})"

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
 from kgreason.base.errors import EvaluationError
-from kgreason.engine.expressions.builtin_functions import SCALARS, call, call_user, matches
-from kgreason.engine.expressions.scalars import LARGEST, SMALLEST, Refusal, checked
+from kgreason.engine.expressions.builtin_functions import LARGEST, SMALLEST, Refusal, call, call_user, matches
 from kgreason.engine.plan.expression_kinds import NUMBERS, RESULTS, join_all
-from kgreason.engine.relations.kinds import Kind
-from kgreason.engine.relations.symbols import Symbols
-from kgreason.engine.relations.value_columns import Compiled, Function, Values, dtype
+from kgreason.engine.relations.fact_tables import Kind, Values, dtype
+from kgreason.engine.relations.rows import Rows
+from kgreason.engine.relations.symbols import Symbols, once_each
 from kgreason.language.functions import Signature, plain_name, signature
 from kgreason.language.syntax.syntax_tree import Binary, Call, Expression
 from kgreason.language.values import Null, Value
 
 DAY = 86_400_000_000  # microseconds
 IDENTITIES = {"as_string": Kind.STRING, "as_int": Kind.INT, "as_boolean": Kind.BOOL, "as_date": Kind.DATE}
+Function: TypeAlias = Callable[[Rows], Values]
+Compiled = tuple[Kind, Function]
 
 
 class _Scope(Protocol):
@@ -69,11 +70,11 @@ def compile_call(scope: _Scope, node: Call) -> Compiled:
     if quick is not None:
         return kind, quick
 
-    function, known = SCALARS[name], Kind.ANY not in kinds
+    typed = Kind.ANY not in kinds
     doubling = given.result == "join" and kind is Kind.DOUBLE
 
     def scalar(*values: Value) -> Value:
-        value: Value = checked(function(*values)) if known else call(name, given, values)
+        value = call(name, given, values, typed=typed)
         return float(value) if doubling else value  # type: ignore[arg-type]
 
     return kind, scope.pointwise(kind, scalar, operands, node.arguments, node)
@@ -121,9 +122,8 @@ def _coalesce(scope: _Scope, kind: Kind, operands: Sequence[Compiled]) -> Functi
 
 def _nulls(scope: _Scope, codes: Values) -> Values:
     """Mask of the codes of labelled nulls."""
-    found, which = np.unique(codes, return_inverse=True)
-    flags = [isinstance(v, Null) for v in scope.symbols.values(found.tolist())]
-    return (np.array(flags, dtype=np.bool_) | (found < 0))[which]
+    value = scope.symbols.value
+    return once_each(codes, lambda found: [c < 0 or isinstance(value(c), Null) for c in found.tolist()]) > 0
 
 
 def _quick(scope: _Scope, node: Call, name: str, kind: Kind, operands: Sequence[Compiled]) -> Function | None:
@@ -136,7 +136,7 @@ def _quick(scope: _Scope, node: Call, name: str, kind: Kind, operands: Sequence[
     if name in ("is_null", "is_not_null"):
         if Kind.ANY in kinds:
             return lambda rows: _nulls(scope, np.atleast_1d(first(rows))) == (name == "is_null")
-        return lambda _rows: np.asarray(name != "is_null")
+        return lambda _: np.asarray(name != "is_null")
     if name in ("min", "max") and kinds <= {*NUMBERS, Kind.BOOL, Kind.DATE}:
         better = np.minimum if name == "min" else np.maximum
         return lambda rows: reduce(better, [f(rows).astype(dtype(kind)) for f in functions])
@@ -199,10 +199,9 @@ def _date_part(unit: str, within: str | None, shift: int) -> Callable[[Values], 
     def part(micros: Values) -> Values:
         dates = np.asarray(micros).astype("datetime64[us]")
         counted = dates.astype(f"datetime64[{unit}]")
-        start = (
-            np.int64(0) if within is None else counted.astype(f"datetime64[{within}]").astype(counted.dtype)
-        )
-        return np.asarray((counted - start).astype(np.int64) if within else counted.astype(np.int64)) + shift
+        if within is not None:
+            counted = counted - counted.astype(f"datetime64[{within}]").astype(counted.dtype)
+        return np.asarray(counted.astype(np.int64)) + shift
 
     return part
 

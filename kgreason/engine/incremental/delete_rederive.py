@@ -1,8 +1,8 @@
 """Delete and rederive (DRed) for strata without recursive aggregates.
 
-All facts that may lose support are deleted first, by evaluating the rules on the previous facts; those that
-the remaining facts still derive are reinserted; then new facts are added semi-naively. Aggregates are
-recomputed for the affected groups.
+All facts that may lose support are deleted first, by evaluating the rules on the previous facts; those that the
+remaining facts still derive are reinserted; then new facts are added semi-naively. Aggregates are recomputed for the
+affected groups.
 
 References
 ----------
@@ -11,22 +11,20 @@ A. Gupta, I. S. Mumick, V. S. Subrahmanian: Maintaining views incrementally, SIG
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from kgreason.engine.incremental.changing_relations import Change, Deltas, distinct
-from kgreason.engine.incremental.database import Database
-from kgreason.engine.incremental.rule_queries import Question, Touching, admissible, bound, touching
+from kgreason.engine.incremental.database import Change, Database, Deltas, distinct
+from kgreason.engine.incremental.rule_queries import admissible, consequences, derivations
 from kgreason.engine.plan import ir
+from kgreason.engine.relations.fact_tables import sought
 from kgreason.engine.relations.relation import Relation
 from kgreason.engine.relations.rows import Rows, chunks
-from kgreason.engine.relations.value_columns import sought
 from kgreason.language.check.checked_program import Keyed
-from kgreason.language.syntax.syntax_tree import Constant, Variable
+from kgreason.language.syntax.syntax_tree import Constant, Term, Variable
 
-LEAST = 1 << 10
-"""Facts that may be deleted at first however few there are."""
+LEAST = 1 << 10  # facts that may be deleted at first however few there are
 
 
 def rederivable(plan: ir.StratumPlan, database: Database, keyed: Mapping[str, Keyed]) -> bool:
@@ -53,9 +51,9 @@ def _grouped(rule: ir.RulePlan, database: Database) -> bool:
 class Rederiving:
     """Stratum maintained by deletion and rederivation.
 
-    Loop invariant of the deletion: everything that follows, before the update, from a changed fact or from a
-    processed doomed fact is doomed. Loop invariant of the insertion: everything that follows, after the
-    update, from the remaining facts and the processed inserted facts is present.
+    Loop invariant of the deletion: everything that follows, before the update, from a changed fact or from a processed
+    doomed fact is doomed. Loop invariant of the insertion: everything that follows, after the update, from the
+    remaining facts and the processed inserted facts is present.
     """
 
     def __init__(self, plan: ir.StratumPlan, database: Database) -> None:
@@ -63,26 +61,25 @@ class Rederiving:
         self.database = database
         self.predicates = sorted(p for p in plan.predicates if p in database.stores)
         self.rules = [_Group(r, database) if r.rule.aggregation else _Rule(r, database) for r in plan.rules]
-        self.within = [(r, t) for r in self.rules for t in r.touching if t.predicate in plan.predicates]
+        self.within = [(r, t) for r in self.rules for t in r.consequences if t.predicate in plan.predicates]
 
     def update(self, changes: Deltas, given: Deltas) -> Deltas | None:
         """Apply changes; returns the changes of the stratum's facts, or `None`, without effect, for too many."""
-        read = {t.predicate for rule in self.rules for t in rule.touching}
+        read = {t.predicate for rule in self.rules for t in rule.consequences}
         below = {p: change for p, change in changes.items() if p in read and p not in self.plan.predicates}
         doomed = {p: Relation(self.database.stores[p].arity) for p in self.predicates}
         for rule in self.rules:
-            rule.begin()
-        self.database.rewind(below)
-        few = self._doom_all(doomed, below, given)
-        self.database.replay(below)
+            rule.touched = rule.touched[:0]
+        with self.database.before(below):
+            few = self._doom_all(doomed, below, given)
         if not few:
             return None
         self._doom_groups(doomed, below)
-        gone = {p: relation.buffer[: relation.count] for p, relation in doomed.items()}
-        for predicate, rows in gone.items():
+        deleted = {p: relation.buffer[: relation.count] for p, relation in doomed.items()}
+        for predicate, rows in deleted.items():
             self.database.remove(self.database.stores[predicate], rows)
-        came = self._insert_all(gone, below, given)
-        return {p: Change.between(gone[p], came[p]) for p in self.predicates}
+        inserted = self._insert_all(deleted, below, given)
+        return {p: Change.between(deleted[p], inserted[p]) for p in self.predicates}
 
     # --- deletion -------------------------------------------------------------------
 
@@ -90,134 +87,112 @@ class Rederiving:
         for predicate, change in given.items():
             self._doom(doomed, predicate, change.removed)
         for rule in self.rules:
-            for way in rule.touching:
-                for rows in way.lost(below):
-                    rule.lose(rows)
-            self._doom(doomed, rule.head, rule.lost)
+            for query in rule.consequences:
+                rule.touch(query.lost(below))
+            if not isinstance(rule, _Group):
+                self._doom(doomed, rule.head, rule.touched)
         asked = dict.fromkeys(self.predicates, 0)
         while any(doomed[p].count > asked[p] for p in self.predicates):
             fresh = {p: doomed[p].buffer[asked[p] : doomed[p].count].copy() for p in self.predicates}
             asked = {p: doomed[p].count for p in self.predicates}
-            for rule, way in self.within:
-                if len(fresh[way.predicate]):
-                    self._doom(doomed, rule.head, way.question.ask(fresh[way.predicate]))
+            for rule, query in self.within:
+                self._doom(doomed, rule.head, query.prepared.ask(fresh[query.predicate]))
             if any(doomed[p].count > LEAST + self.database.stores[p].live // 2 for p in self.predicates):
                 return False
         return True
 
     def _doom(self, doomed: Mapping[str, Relation], predicate: str, rows: Rows) -> None:
-        if not len(rows):
-            return
         rows = rows[self.database.stores[predicate].holds(rows)]
         rows = rows[~self.database.is_given(predicate, rows)]
-        for piece in chunks(np.ascontiguousarray(rows)):
-            doomed[predicate].insert(piece)
+        for chunk in chunks(np.ascontiguousarray(rows)):
+            doomed[predicate].insert(chunk)
 
     def _doom_groups(self, doomed: Mapping[str, Relation], below: Deltas) -> None:
         """Doom the facts of all affected groups; strata with groups are not recursive."""
         for rule in self.rules:
             if isinstance(rule, _Group):
-                for way in rule.touching:
-                    for rows in way.won(below):
-                        rule.lose(rows)
+                for query in rule.consequences:
+                    rule.touch(query.won(below))
                 self._doom(doomed, rule.head, rule.facts())
 
     # --- insertion ------------------------------------------------------------------
 
-    def _insert_all(self, gone: Mapping[str, Rows], below: Deltas, given: Deltas) -> dict[str, Rows]:
-        came: dict[str, list[Rows]] = {p: [rows[:0]] for p, rows in gone.items()}
+    def _insert_all(self, deleted: Mapping[str, Rows], below: Deltas, given: Deltas) -> dict[str, Rows]:
+        inserted: dict[str, list[Rows]] = {p: [rows[:0]] for p, rows in deleted.items()}
         for predicate, change in given.items():
-            self._insert(came, predicate, change.added)
+            self._insert(inserted, predicate, change.added)
         for rule in self.rules:
-            for rows in rule.again(gone[rule.head], below):
-                self._insert(came, rule.head, rows)
+            for rows in rule.again(deleted[rule.head], below):
+                self._insert(inserted, rule.head, rows)
         asked = dict.fromkeys(self.predicates, 0)
-        while any(len(came[p]) > asked[p] for p in self.predicates):
-            fresh = {p: np.concatenate([came[p][0][:0], *came[p][asked[p] :]]) for p in self.predicates}
-            asked = {p: len(came[p]) for p in self.predicates}
-            for rule, way in self.within:
-                if len(fresh[way.predicate]):
-                    self._insert(came, rule.head, way.question.ask(fresh[way.predicate]))
-        return {p: np.concatenate(pieces) for p, pieces in came.items()}
+        while any(len(inserted[p]) > asked[p] for p in self.predicates):
+            fresh = {
+                p: np.concatenate([inserted[p][0][:0], *inserted[p][asked[p] :]]) for p in self.predicates
+            }
+            asked = {p: len(inserted[p]) for p in self.predicates}
+            for rule, query in self.within:
+                self._insert(inserted, rule.head, query.prepared.ask(fresh[query.predicate]))
+        return {p: np.concatenate(batches) for p, batches in inserted.items()}
 
-    def _insert(self, came: dict[str, list[Rows]], predicate: str, rows: Rows) -> None:
+    def _insert(self, inserted: dict[str, list[Rows]], predicate: str, rows: Rows) -> None:
         store = self.database.stores[predicate]
         rows = rows[~store.holds(rows)]
         if len(rows):
             self.database.append(store, rows)
-            came[predicate].append(rows)
+            inserted[predicate].append(rows)
 
 
 class _Rule:
-    touching: list[Touching]
-    bound: Question
+    """Rule of the stratum with its queries; `touched` are the head facts, or groups, of matches that changed."""
 
-    def __init__(self, plan: ir.RulePlan, database: Database) -> None:
-        self.plan = plan
-        self.database = database
-        self.head = plan.rule.head.predicate
-        self.lost: Rows = np.empty((0, len(plan.rule.head.terms)), dtype=np.int64)
-        self._prepare(plan, database)
+    def __init__(
+        self, plan: ir.RulePlan, database: Database, group: tuple[Variable, ...] | None = None
+    ) -> None:
+        rule, context = plan.rule, database.context
+        self.head = rule.head.predicate
+        terms: Sequence[Term] = rule.head.terms if group is None else group
+        kinds = context.kinds[self.head] if group is None else [plan.kinds[v.name] for v in group]
+        self.consequences = consequences(rule, context, plan.kinds, group)
+        self.derivations = derivations(rule, context, plan.kinds, terms, kinds)
+        self.touched: Rows = np.empty((0, len(terms)), dtype=np.int64)
 
-    def _prepare(self, plan: ir.RulePlan, database: Database) -> None:
-        context = database.context
-        self.touching = touching(plan.rule, context, plan.kinds)
-        self.bound = bound(plan.rule, context, plan.kinds, plan.rule.head.terms, context.kinds[self.head])
+    def touch(self, rows: Rows) -> None:
+        self.touched = np.concatenate([self.touched, rows])
 
-    def begin(self) -> None:
-        self.lost = self.lost[:0]
-
-    def lose(self, rows: Rows) -> None:
-        """Add facts that may lose support."""
-        self.lost = np.concatenate([self.lost, rows])
-
-    def again(self, gone: Rows, below: Deltas) -> Iterator[Rows]:
-        """Facts among `gone` that the rule still derives, and facts derived from changed ones."""
-        if len(gone):
-            yield self.bound.ask(gone)
-        for way in self.touching:
-            yield from way.won(below)
+    def again(self, deleted: Rows, below: Deltas) -> Iterator[Rows]:
+        """Deleted facts that the rule still derives, and facts derived from changed ones."""
+        yield self.derivations.ask(deleted)
+        for query in self.consequences:
+            yield query.won(below)
 
 
 class _Group(_Rule):
-    def _prepare(self, plan: ir.RulePlan, database: Database) -> None:
-        context, rule = database.context, plan.rule
+    def __init__(self, plan: ir.RulePlan, database: Database) -> None:
+        rule, context = plan.rule, database.context
         assert rule.aggregation is not None
         group = tuple(Variable(v) for v in rule.aggregation.group)
-        kinds = [plan.kinds[v.name] for v in group]
-        self.touching = touching(rule, context, plan.kinds, group)
-        self.bound = bound(rule, context, plan.kinds, group, kinds)
+        super().__init__(plan, database, group)
         names = [t.name if isinstance(t, Variable) else "" for t in rule.head.terms]
-        self.places = [names.index(v.name) for v in group]
-        constants = [
-            (i, sought(t.value, kind, context.nulls.symbols))
+        self.positions = [names.index(v.name) for v in group]
+        self.constants = {
+            i: sought(t.value, kind, context.nulls.symbols)
             for i, (t, kind) in enumerate(zip(rule.head.terms, context.kinds[self.head], strict=True))
             if isinstance(t, Constant)
-        ]
-        self.columns = tuple(sorted([*self.places, *(i for i, _ in constants)]))
-        self.constants = constants
+        }
+        self.columns = tuple(sorted([*self.positions, *self.constants]))
         self.index = database.stores[self.head].index(self.columns)
-        self.groups: Rows = np.empty((0, len(group)), dtype=np.int64)
-
-    def begin(self) -> None:
-        super().begin()
-        self.groups = self.groups[:0]
-
-    def lose(self, rows: Rows) -> None:
-        """Add affected groups."""
-        self.groups = distinct(np.concatenate([self.groups, rows]))
 
     def facts(self) -> Rows:
-        """Facts of the head that may belong to the affected groups."""
-        keys = np.empty((len(self.groups), len(self.columns)), dtype=np.int64)
-        for i, place in enumerate(self.places):
-            keys[:, self.columns.index(place)] = self.groups[:, i]
-        for place, value in self.constants:
-            keys[:, self.columns.index(place)] = value
+        """Facts of the head that may belong to the touched groups."""
+        groups = distinct(self.touched)
+        keys = np.empty((len(groups), len(self.columns)), dtype=np.int64)
+        for i, position in enumerate(self.positions):
+            keys[:, self.columns.index(position)] = groups[:, i]
+        for position, value in self.constants.items():
+            keys[:, self.columns.index(position)] = value
         return distinct(self.index.matching(keys))
 
-    def again(self, gone: Rows, below: Deltas) -> Iterator[Rows]:  # noqa: ARG002
-        """Facts of the affected groups, and of the groups of deleted facts."""
-        self.lose(gone[:, self.places])
-        if len(self.groups):
-            yield self.bound.ask(self.groups)
+    def again(self, deleted: Rows, below: Deltas) -> Iterator[Rows]:  # noqa: ARG002
+        """Facts of the touched groups, and of the groups of deleted facts."""
+        self.touch(deleted[:, self.positions])
+        yield self.derivations.ask(distinct(self.touched))

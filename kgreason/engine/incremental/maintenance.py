@@ -3,44 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
 from kgreason.base import memory
 from kgreason.engine.chase.constraints import deny
-from kgreason.engine.incremental.changing_relations import Change, Deltas, Flags, Store, distinct
-from kgreason.engine.incremental.database import Base, Database
+from kgreason.engine.incremental.database import (
+    Base,
+    BudgetExceeded,
+    Change,
+    Context,
+    Database,
+    Deltas,
+    Flags,
+    Store,
+    distinct,
+)
 from kgreason.engine.incremental.delete_rederive import Rederiving, rederivable
 from kgreason.engine.incremental.recomputation import Dividing, Recomputing, divisible
-from kgreason.engine.incremental.rule_queries import Context, used
-from kgreason.engine.limits import Costly
+from kgreason.engine.incremental.rule_queries import used
 from kgreason.engine.plan import ir
 from kgreason.engine.plan.expression_kinds import join
 from kgreason.engine.plan.static_kinds import Kinds
-from kgreason.engine.relations.fact_tables import Codes, Facts, Table, any_codes, converted, decode
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Facts, Kind, Table, converted, decode, stated
 from kgreason.engine.relations.relation import Relation
 from kgreason.engine.relations.rows import Rows, first_rows
-from kgreason.engine.relations.symbols import Symbols, key
-from kgreason.engine.relations.value_columns import stated
+from kgreason.engine.relations.symbols import Codes, Symbols, key, once_each
 from kgreason.engine.seminaive.evaluation import Chase, table
 from kgreason.language.check.checked_program import CheckedAtom, CheckedProgram, Keyed
 from kgreason.language.syntax.syntax_tree import Constant
 from kgreason.language.values import Value
 
 Strategy = Dividing | Rederiving | Recomputing
-"""How a stratum follows changes."""
 
 
-class Updating:
+class Maintained:
     """Program whose strata are maintained, in order, under changes of the facts below them.
 
-    Parameters
-    ----------
-    chase
-        A finished evaluation without nulls.
-    own
-        The given facts, before completion of vertices by edge ends.
+    `chase` is a finished evaluation without nulls; `own` are the given facts before completion of vertices by edge
+    ends.
     """
 
     def __init__(self, chase: Chase, kinds: Kinds, program: CheckedProgram, own: Facts) -> None:
@@ -61,11 +63,7 @@ class Updating:
         self._tables = frozenset(own.tables)
         self._give(own)
         self.strata = [(s, _strategy(s, self.database, keyed)) for s in self.plan.strata]
-        self.general = {
-            id(s): Recomputing(s, self.database, keyed)
-            for s, how in self.strata
-            if not isinstance(how, Recomputing)
-        }
+        self.general = {id(s): Recomputing(s, self.database, keyed) for s in self.plan.strata}
 
     # --- given facts ----------------------------------------------------------------
 
@@ -107,9 +105,8 @@ class Updating:
         """Whether the plan admits such facts of a predicate."""
         if predicate not in self.database.base:
             return False
-        if predicate in self.needed and any(
-            (predicate, i) not in self.kinds.positions for i in range(given.arity)
-        ):
+        known = all((predicate, i) in self.kinds.positions for i in range(given.arity))
+        if predicate in self.needed and not known:
             return False
         kinds = self.base_kinds[predicate]
         return all(join(a, b) is b for a, b in zip(given.kinds, kinds, strict=True))
@@ -137,22 +134,21 @@ class Updating:
     def update(self, edits: Mapping[str, Rows], *, add: bool) -> Deltas | None:
         """Add or remove given facts; returns the changes of all facts.
 
-        A failed update is rolled back. The result is `None` if the update would cost more than a full
-        evaluation; it is rolled back then, too.
+        A failed update is rolled back. The result is `None` if the update would cost more than a full evaluation; it is
+        rolled back then, too.
         """
-        database, done = self.database, False
-        database.begin()
+        database = self.database
+        database.log.clear()
         database.context.work.begin(sum(store.live for store in database.stores.values()))
         try:
-            changes = self._update(edits, add=add)
-            done = True
-        except Costly:
-            return None
-        finally:
-            if not done:
-                with memory.unlimited():
-                    database.undo()
-        return changes
+            return self._update(edits, add=add)
+        except BaseException as error:
+            with memory.unlimited():
+                while database.log:
+                    database.log.pop()()
+            if isinstance(error, BudgetExceeded):
+                return None
+            raise
 
     def _update(self, edits: Mapping[str, Rows], *, add: bool) -> Deltas:
         changes: Deltas = {}
@@ -195,9 +191,9 @@ class Updating:
         codes, by = np.concatenate(vertices), 1 if add else -1
         if len(codes):
             for predicate, base in nodes.items():
-                came, went = base.count_ends(codes, by)
-                self.database.later(lambda base=base: base.count_ends(codes, -by))  # type: ignore[misc]
-                found.setdefault(predicate, []).append(Change(came, went))
+                change = Change(*base.count_ends(codes, by))
+                self.database.log.append(partial(base.count_ends, codes, -by))
+                found.setdefault(predicate, []).append(change)
         for predicate, changes in found.items():
             added = np.concatenate([change.added for change in changes])
             removed = np.concatenate([change.removed for change in changes])
@@ -209,10 +205,6 @@ class Updating:
         if any(self.database.stores[d.predicate].live for d in denials):
             plain = {p: store.plain() for p, store in self.database.stores.items()}
             deny(denials, plain, self.plan.kinds, self.symbols)
-
-    def table_kinds(self, predicate: str) -> tuple[Kind, ...]:
-        """Kinds of the columns of a predicate."""
-        return self.plan.kinds[predicate]
 
     def count(self, predicate: str) -> int:
         """Number of facts of a predicate."""
@@ -245,10 +237,10 @@ def _rows(given: Table | None, kinds: Sequence[Kind], symbols: Symbols) -> Rows:
     return rows if given.kinds == tuple(kinds) else distinct(rows)
 
 
-class Anew:
+class Evaluated:
     """Finished evaluation, with the given facts and those of the goals.
 
-    Without nulls all facts are kept, because small edits convert them to an `Updating`.
+    Without nulls all facts are kept, because small edits convert them to an `Maintained`.
     """
 
     def __init__(
@@ -279,12 +271,12 @@ class Anew:
         """Facts of a goal."""
         return self.tables[predicate]
 
-    def updating(self) -> Updating | None:
+    def updating(self) -> Maintained | None:
         """Convert to the editable form, once; `None` if there are nulls."""
         if self._kept is None:
             return None
         (chase, kinds, program), self._kept = self._kept, None  # facts are moved one by one
-        return Updating(chase, kinds, program, self.given)
+        return Maintained(chase, kinds, program, self.given)
 
 
 def without_nulls(plan: ir.Plan) -> bool:
@@ -297,7 +289,10 @@ def together(old: Table, new: Table, symbols: Symbols) -> Table:
     """Union of two tables with compatible kinds."""
     joined = map(join, old.kinds, new.kinds)
     kinds = tuple(kind for kind in joined if kind is not None)
-    one, other = (_rewritten(given, kinds, symbols) for given in (old, new))
+    one, other = (
+        [_in_data(c, k, t, symbols) for c, k, t in zip(table.columns, table.kinds, kinds, strict=True)]
+        for table in (old, new)
+    )
     columns = tuple(np.concatenate(same) for same in zip(one, other, strict=True))
     return _some(kinds, columns, first_rows(columns)) if columns else max(old, new, key=lambda t: t.length)
 
@@ -325,17 +320,10 @@ def _some(kinds: tuple[Kind, ...], columns: Sequence[Codes], keep: Flags) -> Tab
     return Table(kinds, tuple(column[keep] for column in columns), int(keep.sum()))
 
 
-def _rewritten(given: Table, kinds: Sequence[Kind], symbols: Symbols) -> list[Codes]:
-    return [
-        column if kind is target else _in_data(column, kind, target, symbols)
-        for column, kind, target in zip(given.columns, given.kinds, kinds, strict=True)
-    ]
-
-
 def _in_data(column: Codes, kind: Kind, target: Kind, symbols: Symbols) -> Codes:
     """Convert codes to another kind; unlike `any_codes`, doubles remain doubles in columns of kind ANY."""
+    if kind is target:
+        return column
     if target is Kind.ANY and kind is Kind.DOUBLE:
-        return np.array([symbols.intern(v) for v in decode(kind, column, symbols)], dtype=np.int64)
-    return (
-        any_codes(column, kind, symbols) if target is Kind.ANY else converted(column, kind, target, symbols)
-    )
+        return once_each(column, lambda found: [symbols.intern(v) for v in decode(kind, found, symbols)])
+    return converted(column, kind, target, symbols)

@@ -1,29 +1,33 @@
 """Recomputation of strata, as a whole or for single fixed values.
 
-In a separable stratum the facts of one fixed value (`engine.plan.separable_strata`) do not depend on those of
-others. A change affects the fixed values of the matches that it adds or removes: their facts are derived
-again, and all others remain.
+In a separable stratum the facts of one fixed value (`engine.plan.separable_strata`) do not depend on those of others. A
+change affects the fixed values of the matches that it adds or removes: their facts are derived again, and all others
+remain.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from kgreason.base.errors import EvaluationError
 from kgreason.base.progress import SILENT
-from kgreason.engine.incremental.changing_relations import Change, Deltas
-from kgreason.engine.incremental.database import Database
-from kgreason.engine.incremental.rule_queries import GIVEN, Touching, admissible, bound_by, given, touching
-from kgreason.engine.limits import ANEW
+from kgreason.engine.incremental.database import ANEW, Change, Database, Deltas
+from kgreason.engine.incremental.rule_queries import (
+    GIVEN,
+    Consequences,
+    admissible,
+    bound_by,
+    consequences,
+    given,
+)
 from kgreason.engine.plan import ir
 from kgreason.engine.plan.planner import compile_rule
-from kgreason.engine.relations.fact_tables import Codes
-from kgreason.engine.relations.keyed_relation import KeyedRelation
-from kgreason.engine.relations.relation import Relation
+from kgreason.engine.relations.relation import Relation, empty_relation
 from kgreason.engine.relations.rows import Rows
+from kgreason.engine.relations.symbols import Codes
 from kgreason.engine.seminaive.fixpoint import Fixpoint
 from kgreason.language.check.checked_program import Keyed
 from kgreason.language.syntax.syntax_tree import Variable
@@ -43,23 +47,17 @@ class Recomputing:
         context.work.pay(
             sum(context.stores[p].live for p in self.plan.predicates if p in context.stores) // ANEW
         )
-        anew = {p: self._empty(p) for p in self.plan.predicates if p in context.stores}
-        for predicate, relation in anew.items():
-            relation.load(database.given(predicate), distinct=True)
+        anew: dict[str, Relation] = {}
+        for p in self.plan.predicates & context.stores.keys():
+            arity, symbols = context.stores[p].arity, context.nulls.symbols
+            anew[p] = empty_relation(arity, self.keyed.get(p), context.kinds[p], symbols, context.limits)
+            anew[p].load(database.given(p), distinct=True)
         relations: dict[str, Relation] = {**context.stores, **anew}
         Fixpoint(self.plan, context.kinds, relations, context.nulls, context.limits).run(SILENT)
         found = {p: Change.towards(r.buffer[: r.count], context.stores[p]) for p, r in anew.items()}
         for predicate, change in found.items():
             database.change(predicate, change)
         return found
-
-    def _empty(self, predicate: str) -> Relation:
-        context, keyed = self.database.context, self.keyed.get(predicate)
-        arity = context.stores[predicate].arity
-        if keyed is None:
-            return Relation(arity)
-        kind = context.kinds[predicate][keyed.position]
-        return KeyedRelation(arity, keyed, kind, context.nulls.symbols, context.limits)
 
 
 def divisible(plan: ir.StratumPlan) -> bool:
@@ -85,15 +83,15 @@ class Dividing:
         stores = database.stores
         self.fixed = {p: at for p, at in plan.separable.fixed.items() if p in stores}
         (self.kind,) = {database.context.kinds[p][at] for p, at in self.fixed.items()}
-        self.ways: list[tuple[Touching, str]] = []
+        self.queries: list[tuple[Consequences, str]] = []
         rules = tuple(map(self._guarded, plan.rules))
         self.plan = replace(plan, predicates=frozenset(self.fixed), rules=rules, separable=None)
         for rule in plan.rules:
             head, aggregates = rule.rule.head, rule.rule.aggregation is not None and not rule.recursive
             terms = (head.terms[plan.separable.fixed[head.predicate]],) if aggregates else None
-            for way in touching(rule.rule, database.context, rule.kinds, terms):
-                if way.predicate not in plan.predicates:
-                    self.ways.append((way, "" if aggregates else head.predicate))
+            for query in consequences(rule.rule, database.context, rule.kinds, terms):
+                if query.predicate not in plan.predicates:
+                    self.queries.append((query, "" if aggregates else head.predicate))
 
     def _guarded(self, plan: ir.RulePlan) -> ir.RulePlan:
         """Restrict a non-recursive rule to the wanted fixed values, if the kinds agree."""
@@ -123,7 +121,7 @@ class Dividing:
 
     def _concerned(self, changes: Deltas, given: Deltas) -> Rows:
         """Fixed values of the matches that changes add or remove, as rows."""
-        below = {p: changes[p] for p in {way.predicate for way, _ in self.ways} if p in changes}
+        below = {p: changes[p] for p in {query.predicate for query, _ in self.queries} if p in changes}
         values: list[Codes] = [np.empty(0, dtype=np.int64)]
 
         def note(predicate: str, rows: Rows, *, there: bool) -> None:
@@ -131,24 +129,20 @@ class Dividing:
             rows = rows[self.database.stores[predicate].holds(rows) == there]
             values.append(rows[:, self.fixed[predicate]])
 
-        def touch(head: str, answers: Iterator[Rows], *, there: bool) -> None:
-            for found in answers:
-                if head:
-                    note(head, found, there=there)
-                else:  # a total may rise or fall, whether matches are added or removed
-                    values.append(found[:, 0])
+        def touch(head: str, rows: Rows, *, there: bool) -> None:
+            if head:
+                note(head, rows, there=there)
+            else:  # a total may rise or fall, whether matches are added or removed
+                values.append(rows[:, 0])
 
         for predicate, change in given.items():
             note(predicate, change.removed, there=True)
             note(predicate, change.added, there=False)
-        self.database.rewind(below)
-        try:
-            for way, head in self.ways:
-                touch(head, way.lost(below), there=True)
-        finally:
-            self.database.replay(below)
-        for way, head in self.ways:
-            touch(head, way.won(below), there=False)
+        with self.database.before(below):
+            for query, head in self.queries:
+                touch(head, query.lost(below), there=True)
+        for query, head in self.queries:
+            touch(head, query.won(below), there=False)
         return np.unique(np.concatenate(values)).reshape(-1, 1)
 
     def _derived(self, values: Rows) -> Mapping[str, Rows]:
@@ -164,7 +158,7 @@ class Dividing:
                 anew[predicate].load(store.index((at,)).matching(values), distinct=False)
         paid = 0
 
-        def watch(relations: Mapping[str, Relation]) -> None:
+        def pay_for_new_facts(relations: Mapping[str, Relation]) -> None:
             nonlocal paid
             counted = sum(relation.count for relation in relations.values())
             context.work.pay((counted - paid) // ANEW)
@@ -172,12 +166,11 @@ class Dividing:
 
         relations: dict[str, Relation] = {**context.stores, **anew, GIVEN: wanted}
         kinds = {**context.kinds, GIVEN: (self.kind,)}
-        Fixpoint(self.plan, kinds, relations, context.nulls, context.limits, watch).run(SILENT)
+        Fixpoint(self.plan, kinds, relations, context.nulls, context.limits, pay_for_new_facts).run(SILENT)
         found = {}
         for predicate, relation in anew.items():
             rows, at = relation.buffer[: relation.count], self.fixed[predicate]
             rows = rows[np.isin(rows[:, at], values)]
-            found[predicate] = rows[
-                np.argsort(rows[:, at], kind="stable")
-            ]  # sorted by value, the order in which facts are reported
+            # facts are reported in the order of these values
+            found[predicate] = rows[np.argsort(rows[:, at], kind="stable")]
         return found

@@ -3,37 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kgreason.engine.chase.nulls import Nulls
-from kgreason.engine.incremental.changing_relations import Change, Store, distinct
-from kgreason.engine.limits import JOINED, Limits, Work
-from kgreason.engine.plan import ir
+from kgreason.engine.incremental.database import JOINED, Change, Context, distinct
 from kgreason.engine.plan.planner import compile_rule
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Kind
 from kgreason.engine.relations.relation import Relation
 from kgreason.engine.relations.rows import Rows
-from kgreason.engine.seminaive.operators import Batches
 from kgreason.engine.seminaive.rule_evaluation import Aggregating
-from kgreason.engine.seminaive.rule_pipeline import Pipeline
+from kgreason.engine.seminaive.rule_pipeline import Batches, Pipeline
 from kgreason.language.check.checked_program import Assign, CheckedAtom, CheckedRule
 from kgreason.language.syntax.syntax_tree import Term, Variable
 
 GIVEN, ANSWER = "#given", "#answer"
-NOWHERE = ir.StratumPlan(frozenset(), (), False, False)
-
-Kinds = Mapping[str, tuple[Kind, ...]]
-
-
-def gathered(batches: Batches, width: int, work: Work) -> Rows:
-    """Distinct rows of some batches."""
-    pieces = [np.empty((0, width), dtype=np.int64)]
-    for batch in batches:
-        work.pay(len(batch) // JOINED)
-        pieces.append(batch.copy())
-    return distinct(np.concatenate(pieces))
 
 
 class Delta(Relation):
@@ -45,28 +29,10 @@ class Delta(Relation):
         self.stable, self.seen, self.count = 0, len(rows), len(rows)
 
 
-@dataclass(frozen=True)
-class Context:
-    """Context of questions: stores, kinds, nulls, limits and the work budget."""
+class RuleQuery:
+    """Prepared query of a rule in which an atom of the predicate `GIVEN`, if there is one, reads the given rows.
 
-    stores: Mapping[str, Store]
-    kinds: Kinds
-    nulls: Nulls
-    limits: Limits
-    work: Work = field(default_factory=Work)
-
-
-class Question:
-    """Prepared query of a rule in which one atom reads the given rows.
-
-    Parameters
-    ----------
-    rule
-        Rule with an atom of the predicate `GIVEN`, or without.
-    variables
-        Kinds of its variables.
-    given, answer
-        Kinds of the columns of the given rows, and of the rows of a head `ANSWER`.
+    `given` and `answer` are the kinds of the given rows, and of the rows of a head `ANSWER`.
     """
 
     def __init__(
@@ -78,6 +44,7 @@ class Question:
         answer: Sequence[Kind] = (),
     ) -> None:
         self.rule = rule
+        self.none: Rows = np.empty((0, len(rule.head.terms)), dtype=np.int64)
         self.context = context
         self.kinds = {**context.kinds, GIVEN: tuple(given), ANSWER: tuple(answer)}
         self.given = Delta(len(given))
@@ -86,36 +53,31 @@ class Question:
         self.plan = compile_rule(rule, {GIVEN}, (), variables, sizes)
         self.prepare()
 
-    def pipeline(self) -> Pipeline:
-        """New pipeline of the rule, without stages."""
-        symbols = self.context.nulls.symbols
-        return Pipeline(
-            self.relations, self.kinds, self.plan.kinds, symbols, self.rule, frozenset(), self.context.nulls
-        )
-
     def prepare(self) -> None:
         """Create the stages and the indexes that they use."""
-        self._line = self.pipeline()
+        nulls = self.context.nulls
+        self._pipeline = Pipeline(self.relations, self.kinds, self.plan.kinds, self.rule, frozenset(), nulls)
         for operator in self.plan.lines[0].operators:
-            self._line.add(operator)
-
-    @property
-    def width(self) -> int:
-        """Number of columns of an answer."""
-        return len(self.rule.head.terms)
+            self._pipeline.add(operator)
 
     def ask(self, rows: Rows) -> Rows:
         """Distinct head rows for the given rows."""
-        self.context.work.pay(len(rows))
+        if not len(rows):
+            return self.none
+        work, batches = self.context.work, [self.none]
+        work.pay(len(rows))
         self.given.hold(rows)
-        return gathered(self.answers(), self.width, self.context.work)
+        for batch in self.answers():
+            work.pay(len(batch) // JOINED)
+            batches.append(batch.copy())
+        return distinct(np.concatenate(batches))
 
     def answers(self) -> Batches:
         """Head rows in batches, possibly with duplicates."""
-        return self._line.run()
+        return self._pipeline.run()
 
 
-class Totals(Question):
+class Totals(RuleQuery):
     """Query of a rule with an aggregate, for the facts of whole groups."""
 
     def prepare(self) -> None:
@@ -124,7 +86,7 @@ class Totals(Question):
         list(self._new().lines)
 
     def _new(self) -> Aggregating:
-        return Aggregating(self.plan, self.kinds, self.relations, self.context.nulls, NOWHERE)
+        return Aggregating(self.plan, self.kinds, self.relations, self.context.nulls, frozenset())
 
     def answers(self) -> Batches:
         """Head rows in batches."""
@@ -160,70 +122,74 @@ def admissible(rule: CheckedRule) -> bool:
 
 
 @dataclass(frozen=True)
-class Touching:
+class Consequences:
     """Query for the consequences of facts of one body atom, positive or negated."""
 
     predicate: str
     negated: bool
-    question: Question
+    prepared: RuleQuery
 
-    def lost(self, changes: Mapping[str, Change]) -> Iterator[Rows]:
+    def lost(self, changes: Mapping[str, Change]) -> Rows:
         """Consequences of changed facts through matches that may no longer hold."""
-        return self._asked(changes, came=self.negated)
+        return self._ask(changes, added=self.negated)
 
-    def won(self, changes: Mapping[str, Change]) -> Iterator[Rows]:
+    def won(self, changes: Mapping[str, Change]) -> Rows:
         """Consequences of changed facts through matches that may be new."""
-        return self._asked(changes, came=not self.negated)
+        return self._ask(changes, added=not self.negated)
 
-    def _asked(self, changes: Mapping[str, Change], *, came: bool) -> Iterator[Rows]:
+    def _ask(self, changes: Mapping[str, Change], *, added: bool) -> Rows:
         change = changes.get(self.predicate)
-        rows = None if change is None else change.added if came else change.removed
-        if rows is not None and len(rows):
-            yield self.question.ask(rows)
+        if change is None:
+            return self.prepared.none
+        return self.prepared.ask(change.added if added else change.removed)
 
 
-def touching(
+def consequences(
     rule: CheckedRule, context: Context, variables: Mapping[str, Kind], terms: Sequence[Term] | None = None
-) -> list[Touching]:
+) -> list[Consequences]:
     """Query for each body atom: the head facts or, if given, the values of some terms that its facts lead to."""
     plain = replace(rule, aggregation=None, after=()) if rule.aggregation else rule
     answer: list[Kind] = []
     if terms is not None:
         plain = replace(plain, head=CheckedAtom(ANSWER, tuple(terms), rule.head.span))
         answer = [variables[t.name] for t in terms if isinstance(t, Variable)]
-    known = bound_by(rule.positives)
-    found = []
-    for i, atom in enumerate(rule.positives):
-        others = (*rule.positives[:i], *rule.positives[i + 1 :])
-        asked = replace(plain, positives=(given(atom.terms, rule), *others))
-        question = Question(asked, context, variables, context.kinds[atom.predicate], answer)
-        found.append(Touching(atom.predicate, False, question))
-    for atom in rule.negatives:
-        asked = replace(plain, positives=(given(_masked(atom.terms, known), rule), *rule.positives))
-        question = Question(asked, context, variables, context.kinds[atom.predicate], answer)
-        found.append(Touching(atom.predicate, True, question))
-    return found
+    known, positives = bound_by(rule.positives), rule.positives
+    bodies = [
+        (atom, False, (given(atom.terms, rule), *positives[:i], *positives[i + 1 :]))
+        for i, atom in enumerate(positives)
+    ]
+    bodies += [(atom, True, (given(_masked(atom.terms, known), rule), *positives)) for atom in rule.negatives]
+    return [
+        Consequences(
+            atom.predicate,
+            negated,
+            RuleQuery(
+                replace(plain, positives=body), context, variables, context.kinds[atom.predicate], answer
+            ),
+        )
+        for atom, negated, body in bodies
+    ]
 
 
-def bound(
+def derivations(
     rule: CheckedRule,
     context: Context,
     variables: Mapping[str, Kind],
     terms: Sequence[Term],
     kinds: Sequence[Kind],
-) -> Question:
+) -> RuleQuery:
     """Query of a rule for its facts with given values of `terms`; it may return more facts."""
     known = bound_by(rule.positives)
     fitting = [
         isinstance(t, Variable) and t.name in known and variables[t.name] is kind
         for t, kind in zip(terms, kinds, strict=True)
     ]
-    form = Totals if rule.aggregation is not None else Question
+    form = Totals if rule.aggregation is not None else RuleQuery
     if not any(fitting):
         return form(rule, context, variables, kinds)
     free = [Variable(f"#free{i}") for i in range(len(terms))]
-    places = [t if fits else f for t, f, fits in zip(terms, free, fitting, strict=True)]
-    asked = replace(rule, positives=(given(places, rule), *rule.positives))
+    asked_terms = [t if fits else f for t, f, fits in zip(terms, free, fitting, strict=True)]
+    asked = replace(rule, positives=(given(asked_terms, rule), *rule.positives))
     return form(asked, context, variables, kinds)
 
 

@@ -8,8 +8,8 @@ from collections.abc import Collection, Mapping
 import numpy as np
 
 from kgreason.engine.plan.ir import plain
-from kgreason.engine.relations.fact_tables import Facts
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Facts, Kind
+from kgreason.engine.relations.symbols import Codes
 from kgreason.language.check.checked_program import (
     Aggregation,
     Assign,
@@ -33,8 +33,7 @@ from kgreason.language.values import Null
 
 Position = tuple[str, int]
 
-MADE = -1
-"""``(function, MADE)`` stands for all the nulls of a function, as if they were at a position."""
+MADE = -1  # ``(function, MADE)`` stands for all nulls of a function, as if they were at a position
 
 Origins = Mapping[Position, Collection[Position]]
 
@@ -42,7 +41,7 @@ Origins = Mapping[Position, Collection[Position]]
 def _null_origins(program: CheckedProgram, facts: Facts) -> Origins:
     """Origins of the nulls at each position: functions, and groups of data columns that share nulls."""
     held: defaultdict[Position, set[Position]] = defaultdict(set)
-    for position, origin in _given(facts).items():
+    for position, origin in _data_origins(facts).items():
         held[position].add(origin)
     size = -1
     while size != sum(map(len, held.values())):
@@ -55,7 +54,7 @@ def _null_origins(program: CheckedProgram, facts: Facts) -> Origins:
     return held
 
 
-def _given(facts: Facts) -> dict[Position, Position]:
+def _data_origins(facts: Facts) -> dict[Position, Position]:
     """For each data column with nulls, a representative position; columns that share a null have the same one."""
     origins: dict[Position, Position] = {}
     first: dict[int, Position] = {}  # first position of each null
@@ -114,12 +113,8 @@ def double_positions(
 ) -> set[Position]:
     """Positions that can hold a double, and functions ``(function, MADE)`` whose nulls can become one.
 
-    Parameters
-    ----------
-    known
-        Positions that facts can reach; rules without facts do not affect others.
-    more
-        Positions that hold doubles because of rules or facts that are not passed here.
+    Facts can reach the `known` positions; rules without facts do not affect others. `more` are positions that hold
+    doubles because of rules or facts that are not passed here.
     """
     found = set(more).intersection(known)
     found |= {
@@ -170,13 +165,7 @@ def double_variables(rule: CheckedRule, positions: Collection[Position]) -> froz
 
 
 def gives_double(node: Expression, names: Collection[str]) -> bool:
-    """Whether the numeric values of an expression are doubles, if those of the variables `names` are.
-
-    Examples
-    --------
-    >>> gives_double(Binary("*", Variable("X"), Constant(2)), {"X"})
-    True
-    """
+    """Whether the numeric values of an expression are doubles, if those of the variables `names` are."""
     match node:
         case Constant() | Variable():
             return _term(node, names)
@@ -212,5 +201,5 @@ def _total(aggregation: Aggregation, names: Collection[str]) -> bool:
     return name in ("avg", "median") or gives_double(aggregation.argument, names)
 
 
-def _holds_double(data: np.ndarray[tuple[int, ...], np.dtype[np.int64]], facts: Facts) -> bool:
+def _holds_double(data: Codes, facts: Facts) -> bool:
     return any(isinstance(v, float) for v in facts.symbols.values(np.unique(data).tolist()))

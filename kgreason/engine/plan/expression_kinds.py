@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Protocol
 
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Kind
 from kgreason.language.check.expressions import ARITHMETIC, LOGIC, MEMBERSHIP, ORDERS
 from kgreason.language.functions import Signature, plain_name, signature
 from kgreason.language.syntax.syntax_tree import (
@@ -46,7 +45,7 @@ TYPES: Mapping[str, tuple[Kind, ...]] = {
     "collection": COLLECTIONS,
     "any": tuple(Kind),
 }
-"""Kinds of arguments that fit a type of a signature; what is of kind ANY is looked at when it comes."""
+"""Kinds of arguments that fit a type of a signature; values of kind ANY are checked at run time."""
 
 CASTS = {Kind.INT: "as_int", Kind.DOUBLE: "as_double", Kind.BOOL: "as_boolean", Kind.DATE: "as_date"}
 
@@ -64,24 +63,12 @@ RESULTS: Mapping[str, Kind] = {
 SIGNATURE = "an operator or function takes the types that it is made for; only integers and doubles may meet"
 ONE_TYPE = "values of different types never compare; integers and doubles count as one type"
 NO_ORDER = "lists and sets have no order; they can be equal or not"
-
-
-class Complaint(Protocol):
-    """Callback for type errors."""
-
-    def __call__(self, code: str, node: Expression, message: str, note: str, hint: str | None) -> None:
-        """Report a type error: code, expression, message, the violated rule of the language, hint."""
-        ...
+Complaint = Callable[[str, Expression, str, str, str | None], None]
+"""Reports a type error: code, expression, message, the violated rule of the language, hint."""
 
 
 def kind_of(value: Value) -> Kind:
-    """Kind of a Python value.
-
-    Examples
-    --------
-    >>> kind_of(True).name, kind_of(0.5).name, kind_of((1, 2)).name
-    ('BOOL', 'DOUBLE', 'LIST')
-    """
+    """Kind of a Python value."""
     if isinstance(value, bool):
         return Kind.BOOL
     if isinstance(value, int):
@@ -109,32 +96,15 @@ def join(a: Kind | None, b: Kind | None) -> Kind | None:
 def join_all(kinds: Sequence[Kind | None]) -> Kind | None:
     """Kind that holds the values of all; `None` if there is none."""
     result: Kind | None = None
-    for kind in kinds:
-        if result is not None and kind is not None and join(result, kind) is None:
-            return None
+    for kind in (k for k in kinds if k is not None):
         result = join(result, kind)
+        if result is None:
+            return None
     return result
 
 
-def kind_of_expression(
-    node: Expression, variables: Mapping[str, Kind], complain: Complaint | None = None
-) -> Kind | None:
-    """Kind of an expression; `None` if it depends on variables of unknown kind, or on a type error."""
-    return _Typing(variables, complain or _ignore).of(node)
-
-
-def _ignore(code: str, node: Expression, message: str, note: str, hint: str | None) -> None:
-    """Ignore a type error."""
-
-
 def words(given: Signature, name: str) -> str:
-    """Description of the parameters of a function.
-
-    Examples
-    --------
-    >>> words(signature("substring", 2), "substring")
-    'substring takes a string, an integer and optionally an integer'
-    """
+    """Description of the parameters of a function."""
     required = [_article(t) for t in given.parameters[: len(given.parameters) - given.optional]]
     optional = [_article(t) for t in given.parameters[len(required) :]]
     text = " and ".join(filter(None, [", ".join(required[:-1]), *required[-1:]])) if required else ""
@@ -165,21 +135,24 @@ def remedy(wanted: Kind | None, kind: Kind | None) -> str | None:
     return None
 
 
-class _Typing:
+class ExpressionKinds:
+    """Kinds of expressions over variables of known kinds; type errors are passed to `complain`."""
+
     def __init__(self, variables: Mapping[str, Kind], complain: Complaint) -> None:
         self.variables = variables
         self.complain = complain
 
     def of(self, node: Expression) -> Kind | None:
+        """Kind of an expression; `None` if it depends on variables of unknown kind, or on a type error."""
         match node:
             case Constant():
                 return kind_of(node.value)
             case Variable():
                 return self.variables.get(node.name)
             case Unary():
-                return self.unary(node)
+                return self._unary(node)
             case Binary():
-                return self.binary(node)
+                return self._binary(node)
             case Collection():
                 for element in node.elements:
                     self.of(element)
@@ -189,10 +162,10 @@ class _Typing:
                     self.of(argument)
                 return Kind.ANY
             case Call():
-                return self.call(node)
+                return self._call(node)
         return None
 
-    def unary(self, node: Unary) -> Kind | None:
+    def _unary(self, node: Unary) -> Kind | None:
         kind = self.of(node.operand)
         fits = (Kind.BOOL,) if node.operator == "!" else NUMBERS
         if kind is not None and kind is not Kind.ANY and kind not in fits:
@@ -201,19 +174,19 @@ class _Typing:
             return None
         return Kind.BOOL if node.operator == "!" else kind
 
-    def binary(self, node: Binary) -> Kind | None:
+    def _binary(self, node: Binary) -> Kind | None:
         left, right = self.of(node.left), self.of(node.right)
         if node.operator in MEMBERSHIP:
-            return self.member(node, left, right)
+            return self._member(node, left, right)
         if node.operator in LOGIC:
             if not {left, right} <= {Kind.BOOL, Kind.ANY, None}:
-                self.misfit(node, left, right)
+                self._misfit(node, left, right)
             return Kind.BOOL
         both = join(left, right)
         if node.operator not in ARITHMETIC:
             unordered = node.operator in ORDERS and {left, right} & set(COLLECTIONS)
             if unordered or (both is None and left is not None and right is not None):
-                self.misfit(node, left, right)
+                self._misfit(node, left, right)
             return Kind.BOOL
         if node.operator == "/" and both is Kind.INT:
             return Kind.DOUBLE
@@ -225,17 +198,17 @@ class _Typing:
             return Kind.ANY
         if both in NUMBERS or joins:
             return both
-        self.misfit(node, left, right)
+        self._misfit(node, left, right)
         return None
 
-    def member(self, node: Binary, left: Kind | None, right: Kind | None) -> Kind:
+    def _member(self, node: Binary, left: Kind | None, right: Kind | None) -> Kind:
         if right is not None and right not in (*COLLECTIONS, Kind.ANY):
             what = f"{node.operator} takes a list or set, but {node.right} is {NAMES[right]}"
             self.complain("E502", node, what, SIGNATURE, "write [...] for a list, {...} for a set")
-        self.element(node, node.left, left, node.right)
+        self._element(node, node.left, left, node.right)
         return Kind.BOOL
 
-    def element(self, node: Expression, part: Expression, kind: Kind | None, whole: Expression) -> None:
+    def _element(self, node: Expression, part: Expression, kind: Kind | None, whole: Expression) -> None:
         """Report a value that cannot equal any element of a literal list or set."""
         if isinstance(whole, Collection):
             kinds = [self.of(e) for e in whole.elements]
@@ -249,7 +222,7 @@ class _Typing:
             what = f"{name} does not apply to {part}, {NAMES[kind]}, and {whole}, of which each is {NAMES[common]}"
             self.complain("E503", node, what, ONE_TYPE, remedy(common, kind))
 
-    def misfit(self, node: Binary, left: Kind | None, right: Kind | None) -> None:
+    def _misfit(self, node: Binary, left: Kind | None, right: Kind | None) -> None:
         sides = [f"{n}, {NAMES[k]}" for n, k in ((node.left, left), (node.right, right)) if k is not None]
         what = f"{node.operator} does not apply to {', and '.join(sides)}"
         if node.operator in LOGIC:
@@ -264,7 +237,7 @@ class _Typing:
         else:
             self.complain("E503", node, what, ONE_TYPE, remedy(left, right))
 
-    def call(self, node: Call) -> Kind | None:
+    def _call(self, node: Call) -> Kind | None:
         kinds = [self.of(argument) for argument in node.arguments]
         name = plain_name(node.function)
         given = signature(node.function, len(kinds))
@@ -276,18 +249,18 @@ class _Typing:
                 self.complain("E502", argument, what, SIGNATURE, remedy(fits[0], kind))
                 return None if given.result == "join" else RESULTS[given.result]
         if name == "contains" and given.call is None:
-            self.contains(node, kinds)
+            self._contains(node, kinds)
         if name == "between" and given.call is None:
-            self.common(node, kinds, ordered=True)
+            self._common(node, kinds, ordered=True)
         if given.result != "join":
             return RESULTS[given.result]
         joined = [kinds[i] for i in given.joined or range(len(kinds))]
-        return self.common(node, joined, ordered=name in ("min", "max"))
+        return self._common(node, joined, ordered=name in ("min", "max"))
 
-    def contains(self, node: Call, kinds: Sequence[Kind | None]) -> None:
+    def _contains(self, node: Call, kinds: Sequence[Kind | None]) -> None:
         whole, part = kinds
         if whole in (None, Kind.ANY, *COLLECTIONS):
-            self.element(node, node.arguments[1], part, node.arguments[0])
+            self._element(node, node.arguments[1], part, node.arguments[0])
             return
         if whole is not Kind.STRING or part not in (None, Kind.ANY, Kind.STRING):
             sides = ", and ".join(
@@ -296,7 +269,7 @@ class _Typing:
             what = f"contains looks for a string in a string, or for a value in a list or set, but {sides}"
             self.complain("E502", node, what, SIGNATURE, remedy(whole, part))
 
-    def common(self, node: Call, kinds: Sequence[Kind | None], *, ordered: bool) -> Kind | None:
+    def _common(self, node: Call, kinds: Sequence[Kind | None], *, ordered: bool) -> Kind | None:
         """Common kind of arguments that must have one."""
         result = join_all(kinds)
         known = [k for k in kinds if k is not None]

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Kind
 from kgreason.language.check.checked_program import (
     Aggregation,
     Assign,
@@ -18,14 +18,29 @@ from kgreason.language.check.checked_program import (
     Filter,
     Invention,
 )
+from kgreason.language.check.expressions import variables as occurrences
+from kgreason.language.syntax.syntax_tree import Expression
 from kgreason.language.vocabulary import MONOTONIC
 
-UNKNOWN = 1 << 60
+UNKNOWN = 1 << 60  # number of facts of a predicate that rules derive
 
 
 def plain(aggregation: Aggregation) -> str:
     """Name of the function without the ``m`` of its monotonic form."""
     return aggregation.function[1:] if aggregation.function in MONOTONIC else aggregation.function
+
+
+def inputs(aggregation: Aggregation) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Group variables, and variables that distinguish the contributions of a group: none for a minimum or maximum."""
+    if plain(aggregation) in ("min", "max"):
+        return aggregation.group, ()
+    group = set(aggregation.group)
+    return aggregation.group, tuple(v for v in dict.fromkeys(aggregation.contributors) if v not in group)
+
+
+def variables(expression: Expression) -> tuple[str, ...]:
+    """Names of the variables of an expression, without duplicates, in order."""
+    return tuple(dict.fromkeys(variable.name for variable in occurrences(expression)))
 
 
 class Part(Enum):
@@ -40,8 +55,8 @@ class Part(Enum):
 class Join:
     """Join of the bindings with the facts of an atom; `size` is the number of facts if known in advance.
 
-    `columns` are the variables used after the join. If they contain no new variable of the atom, the join is
-    a semi-join: a binding is kept once if there is a matching fact.
+    `columns` are the variables used after the join. If they contain no new variable of the atom, the join is a
+    semi-join: a binding is kept once if there is a matching fact.
     """
 
     atom: CheckedAtom
@@ -72,7 +87,6 @@ class Project:
 
 
 Operator = Join | AntiJoin | Filter | Assign | Aggregation | Invent | Project
-"""Steps and aggregates of rules are operators as they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,30 +113,14 @@ class RulePlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Threshold:
-    """Threshold of a total, which must be greater than `value` or, unless `strict`, equal to it."""
-
-    value: int | float
-    strict: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Steps:
     """Steps from values in facts of `source` to values in facts of `head`, the same for every fixed value.
 
-    Attributes
-    ----------
-    rule
-        The recursive rule that defines the steps.
-    body
-        The rule without its recursive atom; `None` if it copies facts, or if the steps are the facts derived
-        by other rules (`doubling`), as for ``p(X, Z) :- p(X, Y), p(Y, Z)``.
-    columns
-        Variables of a step: source, target, then those that distinguish contributions of one source.
-    threshold
-        Threshold of the sum of contributions to a target; `None` if one step is enough.
-    line
-        Operators that compute the steps.
+    They come from a recursive `rule`; `body` is the rule without its recursive atom, and `line` computes it. The body
+    is `None` if the rule copies facts, or if the steps are the facts derived by other rules (`doubling`), as for
+    ``p(X, Z) :- p(X, Y), p(Y, Z)``. The variables `columns` of a step are source, target, then those that distinguish
+    contributions of one source. A target is reached when the sum of contributions to it is greater than `bound`, or by
+    one step if there is no bound.
     """
 
     rule: CheckedRule
@@ -130,7 +128,7 @@ class Steps:
     head: str
     body: CheckedRule | None
     columns: tuple[str, ...]
-    threshold: Threshold | None
+    bound: float | None
     line: Line | None = None
     doubling: bool = False
 

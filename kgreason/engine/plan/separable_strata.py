@@ -1,13 +1,13 @@
 """Detection of separable recursive strata, and factoring of joins.
 
-In ``reach(X, Z) :- reach(X, Y), edge(Y, Z)`` the first argument of every fact is copied from the fact it is
-derived from: each value of it is an independent problem, a walk over a graph whose steps ``(Y, Z)`` are the
-same for all values.
+In ``reach(X, Z) :- reach(X, Y), edge(Y, Z)`` the first argument of every fact is copied from the fact it is derived
+from: each value of it is an independent problem, a walk over a graph whose steps ``(Y, Z)`` are the same for all
+values.
 
 A join with few results, because some of its variables are no longer needed, becomes a separate rule:
-``p(V, O) :- load(V, P), p(P, A), q(A, O)`` with recursive p and q becomes
-``j(V, A) :- load(V, P), p(P, A)`` and ``p(V, O) :- j(V, A), q(A, O)``. Each pair (V, A) is then joined with
-q once, for any number of values P, and new facts of q are joined only with facts of p that are loaded.
+``p(V, O) :- load(V, P), p(P, A), q(A, O)`` with recursive p and q becomes ``j(V, A) :- load(V, P), p(P, A)`` and
+``p(V, O) :- j(V, A), q(A, O)``. Each pair (V, A) is then joined with q once, for any number of values P, and new facts
+of q are joined only with facts of p that are loaded.
 
 References
 ----------
@@ -20,10 +20,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 
-from kgreason.engine.plan.ir import Separable, Steps, Threshold
-from kgreason.engine.plan.placement import variables
+import numpy as np
+
+from kgreason.engine.plan.ir import Separable, Steps, variables
 from kgreason.engine.plan.static_kinds import Kinds
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Kind
 from kgreason.language.check.checked_program import (
     Assign,
     CheckedAtom,
@@ -34,6 +35,7 @@ from kgreason.language.check.checked_program import (
 )
 from kgreason.language.check.expressions import walk
 from kgreason.language.syntax.syntax_tree import Binary, Call, Constant, Expression, Skolem, Variable
+from kgreason.language.values import EXACT
 
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 MOST = 4  # largest number of predicates of a stratum, because all choices of arguments are tried
@@ -52,65 +54,61 @@ def separable(
     ):
         return None
     recursive = [
-        rule for rule in stratum.rules if any(a.predicate in stratum.predicates for a in rule.positives)
+        rule
+        for rule in stratum.rules
+        if any(a.predicate in stratum.predicates for a in rule.positives) and kinds.of_rule(rule) is not None
     ]
-    recursive = [rule for rule in recursive if kinds.of_rule(rule) is not None]
     if len(predicates) == len(recursive) == 1 and _doubling(recursive[0]):
         one = kinds.tables()[predicates[0]]
         doubled = Steps(recursive[0], *predicates, *predicates, None, (), None, doubling=True)
         return Separable(dict.fromkeys(predicates, 0), (doubled,)) if one[0] is one[1] else None
     for fixed in product((0, 1), repeat=len(predicates)):
-        places = dict(zip(predicates, fixed, strict=True))
-        steps = [_steps(rule, places, kinds) for rule in recursive]
+        positions = dict(zip(predicates, fixed, strict=True))
+        steps = [_steps(rule, positions, kinds) for rule in recursive]
         found = [s for s in steps if s is not None]
-        summed = [s.head for s in found if s.threshold is not None]
-        if len(found) == len(steps) and len(summed) == len(set(summed)) and _one_kind(places, kinds):
-            return Separable(places, tuple(found))
+        summed = [s.head for s in found if s.bound is not None]
+        if len(found) == len(steps) and len(summed) == len(set(summed)) and _one_kind(positions, kinds):
+            return Separable(positions, tuple(found))
     return None
 
 
 def _doubling(rule: CheckedRule) -> bool:
     """Whether a rule is ``p(X, Z) :- p(X, Y), p(Y, Z)``: its closure is that of steps by facts of other rules."""
-    plain = not (rule.negatives or rule.before or rule.aggregation or rule.after or rule.inventions)
-    if (
-        not plain
-        or len(rule.positives) != 2
-        or {a.predicate for a in rule.positives} != {rule.head.predicate}
-    ):
+    more = rule.negatives or rule.before or rule.aggregation or rule.after or rule.inventions
+    if more or [a.predicate for a in rule.positives] != 2 * [rule.head.predicate]:
         return False
-    ends = [a.variables for a in (rule.head, *rule.positives)]
-    if any(len(end) != 2 for end in ends):
+    head, *body = (a.variables for a in (rule.head, *rule.positives))
+    if any(len(ends) != 2 for ends in (head, *body)):
         return False
-    head, *body = ends
     return any(
         a[0] == head[0] and b[1] == head[1] and a[1] == b[0] and a[1] not in head
         for a, b in (body, body[::-1])
     )
 
 
-def _one_kind(places: Mapping[str, int], kinds: Kinds) -> bool:
+def _one_kind(positions: Mapping[str, int], kinds: Kinds) -> bool:
     """Whether codes have the same meaning in all predicates."""
     tables = kinds.tables()
-    pairs = {(tables[p][i], tables[p][1 - i]) for p, i in places.items() if p in tables}
+    pairs = {(tables[p][i], tables[p][1 - i]) for p, i in positions.items() if p in tables}
     return len(pairs) == 1
 
 
-def _steps(rule: CheckedRule, places: Mapping[str, int], kinds: Kinds) -> Steps | None:
+def _steps(rule: CheckedRule, positions: Mapping[str, int], kinds: Kinds) -> Steps | None:
     """Steps of a rule, if it keeps the value at the fixed positions."""
-    here = [atom for atom in rule.positives if atom.predicate in places]
-    if len(here) != 1 or rule.inventions:
+    recursive = [atom for atom in rule.positives if atom.predicate in positions]
+    if len(recursive) != 1 or rule.inventions:
         return None
-    (start,) = here
+    (start,) = recursive
     rest = tuple(atom for atom in rule.positives if atom is not start)
-    fixed, source = _split(start, places)
-    kept, target = _split(rule.head, places)
+    fixed, source = _split(start, positions)
+    kept, target = _split(rule.head, positions)
     if fixed is None or source is None or target is None or fixed != kept or fixed in (source, target):
         return None
-    threshold = None
+    bound = None
     wanted = [source, target]
     if rule.aggregation is not None:
-        threshold = _threshold(rule)
-        if threshold is None or set(rule.aggregation.group) != {fixed, target}:
+        bound = _threshold(rule)
+        if bound is None or set(rule.aggregation.group) != {fixed, target}:
             return None
         apart = [v for v in rule.aggregation.contributors if v not in (fixed, source, target)]
         if source not in rule.aggregation.contributors and source != target:
@@ -119,33 +117,29 @@ def _steps(rule: CheckedRule, places: Mapping[str, int], kinds: Kinds) -> Steps 
         wanted = list(dict.fromkeys((*wanted, *apart, *argument)))
     elif rule.after:
         return None
-    if not rest and source == target and not (rule.negatives or rule.before or threshold):
+    if not rest and source == target and not (rule.negatives or rule.before or rule.aggregation):
         return Steps(rule, start.predicate, rule.head.predicate, None, (), None)
     if not _simple(rule, rest, wanted, fixed):
         return None
     terms = tuple(Variable(v) for v in wanted)
     body = replace(
-        rule,
-        head=CheckedAtom("#steps", terms, rule.head.span),
-        positives=rest,
-        aggregation=None,
-        after=(),
+        rule, head=CheckedAtom("#steps", terms, rule.head.span), positives=rest, aggregation=None, after=()
     )
     known = kinds.of_rule(rule)
     tables = kinds.tables()
-    moving = tables[rule.head.predicate][1 - places[rule.head.predicate]]
+    moving = tables[rule.head.predicate][1 - positions[rule.head.predicate]]
     if known is None or known[source] is not moving or known[target] is not moving:
         return None
-    if threshold is not None and not _number(rule, known):
+    if bound is not None and not _number(rule, known):
         return None
-    told = () if rule.aggregation is None else rule.aggregation.contributors
-    contributors = tuple(v for v in wanted if v in told and v not in (source, target))
-    return Steps(rule, start.predicate, rule.head.predicate, body, (source, target, *contributors), threshold)
+    distinguishing = () if rule.aggregation is None else rule.aggregation.contributors
+    contributors = tuple(v for v in wanted if v in distinguishing and v not in (source, target))
+    return Steps(rule, start.predicate, rule.head.predicate, body, (source, target, *contributors), bound)
 
 
-def _split(atom: CheckedAtom, places: Mapping[str, int]) -> tuple[str | None, str | None]:
+def _split(atom: CheckedAtom, positions: Mapping[str, int]) -> tuple[str | None, str | None]:
     """Variables at the fixed and at the moving position."""
-    at = places[atom.predicate]
+    at = positions[atom.predicate]
     terms = (atom.terms[at], atom.terms[1 - at])
     fixed, moving = (t.name if isinstance(t, Variable) else None for t in terms)
     return fixed, moving
@@ -184,8 +178,8 @@ def _number(rule: CheckedRule, known: Mapping[str, Kind]) -> bool:
     return isinstance(argument, Variable) and known[argument.name] in (Kind.INT, Kind.DOUBLE)
 
 
-def _threshold(rule: CheckedRule) -> Threshold | None:
-    """Threshold of a total, if the rule has no other condition on it."""
+def _threshold(rule: CheckedRule) -> float | None:
+    """Greatest double that does not pass the threshold of a total, if the rule has no other condition on it."""
     aggregation = rule.aggregation
     assert aggregation is not None
     if (
@@ -198,7 +192,7 @@ def _threshold(rule: CheckedRule) -> Threshold | None:
     return _bound(step.expression, aggregation.variable) if isinstance(step, Filter) else None
 
 
-def _bound(expression: Expression, variable: str) -> Threshold | None:
+def _bound(expression: Expression, variable: str) -> float | None:
     if not isinstance(expression, Binary) or expression.operator not in _MIRRORED:
         return None
     left, right, operator = expression.left, expression.right, expression.operator
@@ -209,26 +203,16 @@ def _bound(expression: Expression, variable: str) -> Threshold | None:
     value = right.value
     if operator not in (">", ">=") or isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return Threshold(value, strict=operator == ">")
+    if abs(value) > EXACT:
+        return None
+    return float(value) if operator == ">" else float(np.nextafter(float(value), -np.inf))
 
 
 WIDTH = 2  # largest number of variables of a factored join; more would make it large
 
 
 def factored(program: CheckedProgram) -> CheckedProgram:
-    """Factor joins with few results into hidden predicates; the program derives the same facts in fewer steps.
-
-    Examples
-    --------
-    >>> from kgreason.language.check.program_checker import load_text
-    >>> text = "p(V, O) :- a(V, O). p(V, O) :- load(V, P), p(P, A), q(A, O). q(A, O) :- p(O, A)."
-    >>> for rule in factored(load_text(text)).rules:
-    ...     print(rule.head, *rule.positives)
-    p(V, O) a(V, O)
-    #join1(A, V) p(P, A) load(V, P)
-    p(V, O) #join1(A, V) q(A, O)
-    q(A, O) p(O, A)
-    """
+    """Factor joins with few results into hidden predicates; the program derives the same facts in fewer steps."""
     if any(rule.inventions for rule in program.rules):
         return program  # the chase needs the rules as written
     joins: list[CheckedAtom] = []

@@ -1,8 +1,7 @@
 """Static type inference: the kind of every argument position and of every variable of a rule.
 
-Kinds of the input, of constants and of rules are propagated forward until a fixpoint. Within a body, a
-variable and all its positions have one kind: DOUBLE where integers and doubles occur, and ANY where a
-labelled null can occur.
+Kinds of the input, of constants and of rules are propagated forward until a fixpoint. Within a body, a variable and all
+its positions have one kind: DOUBLE where integers and doubles occur, and ANY where a labelled null can occur.
 """
 
 from __future__ import annotations
@@ -18,15 +17,13 @@ from kgreason.engine.plan.expression_kinds import (
     NO_ORDER,
     NUMBERS,
     SIGNATURE,
+    ExpressionKinds,
     join,
     kind_of,
-    kind_of_expression,
     remedy,
 )
-from kgreason.engine.plan.ir import plain
-from kgreason.engine.plan.placement import variables
-from kgreason.engine.relations.fact_tables import Facts
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.plan.ir import plain, variables
+from kgreason.engine.relations.fact_tables import Facts, Kind
 from kgreason.language.check.checked_program import (
     Aggregation,
     Assign,
@@ -40,11 +37,9 @@ from kgreason.language.syntax.syntax_tree import NOWHERE, Constant, Expression, 
 
 Position = tuple[str, int]
 
-DATA = "the data"
-"""Origin of kinds that come with the facts."""
+DATA = "the data"  # origin of kinds that come with the facts
 
-COLLECTING = {"set": Kind.SET, "union": Kind.SET, "list": Kind.LIST}
-"""Aggregates that gather their contributions, and what they give."""
+COLLECTING = {"set": Kind.SET, "union": Kind.SET, "list": Kind.LIST}  # results of collecting aggregates
 
 _CASTS = tuple(remedy(Kind.STRING, kind) for kind in NUMBERS)
 
@@ -96,8 +91,8 @@ def infer(program: CheckedProgram, facts: Facts, doubles: Collection[Position] =
 class Kinds:
     """Inferred kinds; a position or variable that no fact can reach has none.
 
-    `doubles` (variables by rule) and `double_positions` are the variables and positions of kind ANY whose
-    numbers are all doubles.
+    `doubles` (variables by rule) and `double_positions` are the variables and positions of kind ANY whose numbers are
+    all doubles.
     """
 
     arities: Mapping[str, int]
@@ -116,11 +111,10 @@ class Kinds:
         new = join(old, kind)
         if new is None:
             where = f"argument {position[1] + 1} of {position[0]}"
+            assert old is not None
             clash = Diagnostic(
                 "E501",
-                f"{where} is {NAMES[old]} in {self.origins[position]} and {NAMES[kind]} in {origin}"
-                if old is not None
-                else where,
+                f"{where} is {NAMES[old]} in {self.origins[position]} and {NAMES[kind]} in {origin}",
                 span,
                 note="an argument of a predicate has one type; only integers and doubles may meet",
                 hint="give it the same type everywhere, for instance with @mapping",
@@ -212,7 +206,7 @@ class _Flow:
             f"{term} is {NAMES[kind]}, but argument {i + 1} of {atom.predicate} is {NAMES[here]}"
             f" (from {origin})",
             atom.span,
-            hint=self.names(atom, i) or self.names_of(term),
+            hint=next(filter(None, (self.names(*p) for p in ((atom, i), *self.positions_of(term)))), None),
         )
 
     def names(self, atom: CheckedAtom, i: int) -> str | None:
@@ -222,21 +216,17 @@ class _Flow:
             return None
         return f"if these are names, read them as strings: {mapping(position, 'string')}"
 
-    def names_of(self, variable: str) -> str | None:
-        """The same hint for the first data column of a variable."""
-        return next(filter(None, (self.names(a, i) for a, i in self.places(variable))), None)
-
     def numbers(self, expression: Expression) -> str | None:
         """Hint to read a string column of the data as numbers, if an expression needs numbers."""
         for name in variables(expression):
-            for atom, i in self.places(name):
+            for atom, i in self.positions_of(name):
                 position = (atom.predicate, i)
                 if self.kinds.positions.get(position) is Kind.STRING and self.kinds.origins[position] == DATA:
                     what = f"if {name} should be a number, {mapping(position, 'double')}"
                     return f"{what} names the cells that are none"
         return None
 
-    def places(self, variable: str) -> Iterator[tuple[CheckedAtom, int]]:
+    def positions_of(self, variable: str) -> Iterator[tuple[CheckedAtom, int]]:
         """Positions of a variable in the positive body."""
         for atom in self.rule.positives:
             for i, term in enumerate(atom.terms):
@@ -289,7 +279,7 @@ class _Flow:
                 hint = self.numbers(node) or hint
             self.clash(code, message, span if node.span == NOWHERE else node.span, note, hint)
 
-        return kind_of_expression(expression, self.variables, complain)
+        return ExpressionKinds(self.variables, complain).of(expression)
 
     def clash(
         self, code: str, message: str, span: Span, note: str | None = None, hint: str | None = None
@@ -301,16 +291,10 @@ class _Flow:
 def deciding(program: CheckedProgram, kinds: Kinds, needed: Collection[str]) -> set[str]:
     """Predicates whose doubles could turn integers of the `needed` predicates into doubles, through any rules.
 
-    Parameters
-    ----------
-    kinds
-        Kinds inferred so far.
-
     Examples
     --------
     >>> from kgreason.language.check.program_checker import load_text
     >>> from kgreason.engine.relations.fact_tables import Facts
-    >>> from kgreason.engine.plan.static_kinds import infer
     >>> program = load_text("r(X) :- a(X, N), w(N). s(X) :- a(X, _), t(X).")
     >>> kinds = infer(program, Facts.from_rows({"a": [("x", 1)]}))
     >>> sorted(deciding(program, kinds, ["a"]))

@@ -1,28 +1,55 @@
-"""Facts as typed columns over dictionary-coded values: input and output of the engine."""
+"""Facts as typed columns over dictionary-coded values, and the coding of values by the kind of their column."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import Any
+from enum import IntEnum
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from kgreason.base import memory
+from kgreason.base.errors import EvaluationError, InexactError
 from kgreason.base.printable import Displayed
-from kgreason.engine.relations.kinds import Kind
-from kgreason.engine.relations.symbols import Symbols, to_doubles, whole
-from kgreason.language.values import EXACT, Null, Value, inexact
+from kgreason.engine.relations.rows import Rows
+from kgreason.engine.relations.symbols import Codes, Symbols, once_each, to_doubles, whole
+from kgreason.language.check.checked_program import CheckedAtom
+from kgreason.language.values import EXACT, Null, Value, as_double, inexact
 
-Codes = npt.NDArray[np.int64]
-
-PIECE = 1 << 16
-"""Rows that become objects of Python at once."""
-
+# values of an expression: float64 for DOUBLE, bool for BOOL, else int64 as in `Kind`; one per row or one for all
+Values: TypeAlias = npt.NDArray[Any]
+PIECE = 1 << 16  # rows converted to Python values at once
+# types of columns in which equality in Python can differ from equality in the rule language
 AMBIGUOUS = frozenset({bool, tuple, frozenset, Null, date, datetime})
-"""Types of which Python's equality is not that of the language, or which can stand in such columns."""
+
+
+class Kind(IntEnum):
+    """Kind of a column. Data of every kind are int64 arrays, so that kernels handle a single type.
+
+    INT holds the integer, DOUBLE the bit pattern of the double (never that of -0.0 or NaN), STRING the code of the
+    string in the table's `Symbols`, BOOL 0 or 1, DATE microseconds since 1970-01-01, SET and LIST the code of the
+    collection in the `Symbols`.
+
+    ANY is for columns that can hold labelled nulls or values of mixed types: codes of values in the `Symbols`. A string
+    has the same code as in a STRING column. During evaluation, a double that equals an integer has the code of the
+    integer; in data and results they have different codes.
+    """
+
+    INT = 0
+    DOUBLE = 1
+    STRING = 2
+    BOOL = 3
+    DATE = 4
+    SET = 5
+    LIST = 6
+    ANY = 7
+
+
+# kinds of columns that hold codes of `Symbols`
+CODED = frozenset({Kind.STRING, Kind.SET, Kind.LIST, Kind.ANY})
 
 
 @dataclass(frozen=True)
@@ -61,14 +88,14 @@ class Table:
         return rows
 
     def converted(self, kinds: Sequence[Kind], symbols: Symbols) -> Table:
-        """The rows converted to wider kinds; see the function `converted`."""
+        """Convert the rows to wider kinds; see the function `converted`."""
         columns = zip(self.columns, self.kinds, kinds, strict=True)
         return Table(tuple(kinds), tuple(converted(c, k, t, symbols) for c, k, t in columns), self.length)
 
 
 @dataclass(frozen=True)
 class Facts(Displayed):
-    """Facts: a table per predicate, and the symbol table of their values."""
+    """Facts: a table per predicate, and the symbol table of all values."""
 
     tables: Mapping[str, Table]
     symbols: Symbols = field(default_factory=Symbols)
@@ -94,24 +121,18 @@ class Facts(Displayed):
         [('a', 'b', 0.6), ('b', 'c', 1.0)]
         """
         symbols = Symbols()
-        tables = {}
-        for predicate, given in rows.items():
-            tables[predicate] = _table([tuple(row) for row in given], symbols)
-        return cls(tables, symbols)
+        return cls({p: _table([tuple(row) for row in given], symbols) for p, given in rows.items()}, symbols)
 
     def rows(self, predicate: str) -> Iterator[tuple[Value, ...]]:
         """Iterate over the facts of a predicate as Python values."""
-        return self._decoded(self.tables[predicate])
-
-    def _decoded(self, table: Table) -> Iterator[tuple[Value, ...]]:
+        table = self.tables[predicate]
         if not table.kinds:
             yield from [()] * table.length
-        for start in range(0, table.length if table.kinds else 0, PIECE):
+            return
+        for start in range(0, table.length, PIECE):
             memory.look()
-            data = [column[start : start + PIECE] for column in table.columns]
-            yield from zip(
-                *(decode(k, d, self.symbols) for k, d in zip(table.kinds, data, strict=True)), strict=True
-            )
+            columns = [column[start : start + PIECE] for column in table.columns]
+            yield from zip(*decoded(table.kinds, columns, self.symbols), strict=True)
 
     def count(self, predicate: str) -> int:
         """Number of facts of a predicate, 0 if it has none."""
@@ -120,12 +141,12 @@ class Facts(Displayed):
 
 
 def _table(rows: list[tuple[Value, ...]], symbols: Symbols) -> Table:
-    loose = {type(v) for row in rows for v in row} & AMBIGUOUS
-    if not loose:
+    ambiguous = {type(v) for row in rows for v in row} & AMBIGUOUS
+    if not ambiguous:
         rows = list(dict.fromkeys(rows))
     coded = [column(values, symbols) for values in zip(*rows, strict=True)]
     kinds, columns, length = tuple(k for k, _ in coded), tuple(c for _, c in coded), len(rows)
-    if loose:  # 1 == True in Python, so that equality is decided by codes
+    if ambiguous:  # 1 == True in Python, so that equality is decided by codes
         matrix = np.column_stack(columns)
         first = np.sort(np.unique(matrix, axis=0, return_index=True)[1])
         columns, length = tuple(np.ascontiguousarray(c[first]) for c in columns), len(first)
@@ -135,11 +156,8 @@ def _table(rows: list[tuple[Value, ...]], symbols: Symbols) -> Table:
 def column(values: Sequence[Value], symbols: Symbols) -> tuple[Kind, Codes]:
     """Code Python values as one column; strings, lists, sets and nulls are added to `symbols`.
 
-    Raises
-    ------
-    TypeError
-        If the column mixes types or holds a value outside the rule language. Integers may be mixed with
-        doubles, and labelled nulls with all types.
+    Raises TypeError if the column mixes types, except integers with doubles and labelled nulls with any type, or holds
+    a value outside the rule language.
     """
     types = {type(v) for v in values}
     if types <= {int}:
@@ -161,13 +179,7 @@ def column(values: Sequence[Value], symbols: Symbols) -> tuple[Kind, Codes]:
 
 
 def dates(values: Sequence[Value]) -> Codes:
-    """Code dates as microseconds since 1970-01-01.
-
-    Raises
-    ------
-    TypeError
-        If a date has a time zone.
-    """
+    """Code dates as microseconds since 1970-01-01; TypeError for a date with a time zone."""
     if any(isinstance(v, datetime) and v.tzinfo is not None for v in values):
         raise TypeError("a date of the rule language has no time zone")
     return np.array(values, dtype="datetime64[us]").view(np.int64)
@@ -179,30 +191,19 @@ def doubles(values: npt.NDArray[np.float64]) -> Codes:
 
 
 def as_doubles(values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    """Numbers as doubles.
-
-    Raises
-    ------
-    InexactError
-        If an integer is not representable as a double.
-    """
+    """Convert numbers to doubles; InexactError for an integer that no double represents."""
     found = values.astype(np.float64)
-    if values.dtype == np.int64 and values.size and not _small(values):
-        wrong = _unequal(values, found)
+    if values.dtype == np.int64 and not representable(values):
+        most = found == 2.0**63  # 2^63 is not a 64-bit integer
+        wrong = most | (np.where(most, 0.0, found).astype(np.int64) != values)
         if wrong.any():
             raise inexact(int(values[wrong][0]))
     return found
 
 
-def _small(values: npt.NDArray[np.int64]) -> bool:
-    """Whether all integers are small enough to be doubles."""
-    return bool(values.max() <= EXACT and values.min() >= -EXACT)
-
-
-def _unequal(values: npt.NDArray[np.int64], found: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
-    """Mark the integers that differ from their nearest doubles."""
-    most = found == 2.0**63  # 2^63 is not a 64-bit integer
-    return np.asarray(most | (np.where(most, 0.0, found).astype(np.int64) != values))
+def representable(values: Codes) -> bool:
+    """Whether all integers are small enough to be exact as doubles."""
+    return not values.size or bool(values.max() <= EXACT and values.min() >= -EXACT)
 
 
 def decode(kind: Kind, data: Codes, symbols: Symbols) -> list[Value]:
@@ -218,33 +219,104 @@ def decode(kind: Kind, data: Codes, symbols: Symbols) -> list[Value]:
     return symbols.values(data.tolist())
 
 
-def any_codes(data: Codes, kind: Kind, symbols: Symbols) -> Codes:
-    """Codes of a column converted to kind ANY, where a double that equals an integer becomes that integer.
+def decoded(kinds: Sequence[Kind], columns: Sequence[Codes], symbols: Symbols) -> list[list[Value]]:
+    """Python values of some columns."""
+    return [decode(k, c, symbols) for k, c in zip(kinds, columns, strict=True)]
 
-    Examples
-    --------
-    >>> symbols = Symbols()
-    >>> any_codes(np.array([7, 8, 7]), Kind.INT, symbols).tolist(), symbols.value(0)
-    ([0, 1, 0], 7)
-    """
-    if kind in (Kind.STRING, Kind.SET, Kind.LIST, Kind.ANY):
+
+def any_codes(data: Codes, kind: Kind, symbols: Symbols) -> Codes:
+    """Codes of a column converted to kind ANY, where a double that equals an integer becomes that integer."""
+    if kind in CODED:
         return data
-    distinct, inverse = np.unique(data, return_inverse=True)
-    values = decode(kind, distinct, symbols)
-    codes = np.fromiter((symbols.intern(whole(v)) for v in values), dtype=np.int64, count=len(values))
-    return codes[inverse].reshape(data.shape)
+    return once_each(data, lambda found: [symbols.intern(whole(v)) for v in decode(kind, found, symbols)])
 
 
 def converted(data: Codes, kind: Kind, target: Kind, symbols: Symbols) -> Codes:
-    """The column converted to the kind `target`: the same kind, DOUBLE or ANY.
-
-    Raises
-    ------
-    InexactError
-        If an integer is not representable as a double.
-    """
+    """Convert a column to the same kind, DOUBLE or ANY; InexactError for an integer that no double represents."""
     if target is Kind.ANY:
         return symbols.unified(data) if kind is Kind.ANY else any_codes(data, kind, symbols)
     if kind is target:
         return data
     return doubles(as_doubles(data))
+
+
+def code(value: Value, kind: Kind, symbols: Symbols) -> int:
+    """Code of a constant at a position of some kind; InexactError for an integer that no double represents."""
+    if kind is Kind.DOUBLE:
+        return int(doubles(np.array([as_double(value)], dtype=np.float64))[0])  # type: ignore[arg-type]
+    if kind is Kind.DATE:
+        return int(dates([value])[0])
+    if kind is Kind.ANY:
+        return symbols.intern(whole(value))
+    return int(value) if kind in (Kind.INT, Kind.BOOL) else symbols.intern(value)  # type: ignore[arg-type]
+
+
+def stated(facts: Sequence[CheckedAtom], kinds: Sequence[Kind], symbols: Symbols) -> Rows:
+    """Coded rows of the facts of one predicate that a program states.
+
+    Raises EvaluationError if an integer in a column of doubles is not representable as a double.
+    """
+    rows = np.empty((len(facts), len(kinds)), dtype=np.int64)
+    for row, fact in zip(rows, facts, strict=True):
+        try:
+            row[:] = [code(t.value, k, symbols) for t, k in zip(fact.terms, kinds, strict=True)]  # type: ignore[union-attr]
+        except InexactError as error:
+            message = f"{error.message}, in the fact {fact}"
+            raise EvaluationError(message, span=fact.span, hint=error.hint) from None
+    return rows
+
+
+def sought(value: Value, kind: Kind, symbols: Symbols) -> int:
+    """Code of a constant to look up; an unused code if no value at the position can equal it."""
+    try:
+        return code(value, kind, symbols)
+    except InexactError:
+        return int(np.float64(np.nan).view(np.int64))
+
+
+def coded(values: Values, kind: Kind, target: Kind, symbols: Symbols) -> Codes:
+    """Values as codes of a column of kind `target`."""
+    if target is Kind.DOUBLE:
+        return doubles(as_doubles(np.atleast_1d(values))).reshape(values.shape)
+    if kind is Kind.BOOL:
+        values = values.astype(np.int64)
+    if target is Kind.ANY and kind is not Kind.ANY:
+        own = doubles(np.atleast_1d(values)).reshape(values.shape) if kind is Kind.DOUBLE else values
+        return any_codes(own, kind, symbols)
+    return values
+
+
+def widened(values: Values, kind: Kind, target: Kind, symbols: Symbols) -> Values:
+    """Convert values of an expression to the wider kind `target`."""
+    if kind is target:
+        return values
+    return as_doubles(values) if target is Kind.DOUBLE else coded(values, kind, target, symbols)
+
+
+def dtype(kind: Kind) -> npt.DTypeLike:
+    """NumPy type of values of a kind."""
+    return {Kind.DOUBLE: np.float64, Kind.BOOL: np.bool_}.get(kind, np.int64)
+
+
+def encoded(values: Sequence[Value], kind: Kind, symbols: Symbols) -> Values:
+    """Python values as an array of values."""
+    if kind is Kind.DATE:
+        return dates(values)
+    if kind in (Kind.INT, Kind.DOUBLE, Kind.BOOL):
+        return np.array(values, dtype=dtype(kind))
+    if kind is Kind.STRING:
+        return symbols.encode(values)  # type: ignore[arg-type]
+    if kind is Kind.ANY:
+        values = list(map(whole, values))
+    return np.fromiter(map(symbols.intern, values), dtype=np.int64, count=len(values))
+
+
+def distinct(columns: Sequence[Codes]) -> tuple[list[Codes], npt.NDArray[np.intp]]:
+    """Distinct rows of some columns, by column, and the index of each row among them."""
+    values, which = np.unique(columns[0], return_inverse=True)
+    rows = [values]
+    for column in columns[1:]:
+        values, inverse = np.unique(column, return_inverse=True)
+        pairs, which = np.unique(which * len(values) + inverse, return_inverse=True)
+        rows = [*(r[pairs // len(values)] for r in rows), values[pairs % len(values)]]
+    return rows, which

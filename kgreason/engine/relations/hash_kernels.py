@@ -1,10 +1,9 @@
 """Compiled kernels for hashing and duplicate elimination.
 
-Rows are int64 arrays of shape (rows, columns), C-contiguous. A hash table is an int64 array `slots` whose
-length is a power of two: -1 marks a free slot; any other entry holds the 31-bit hash of a key in its upper
-half (the *tag*, with which most probes end without access to the row) and a row number in its lower half.
-Callers reserve capacity before a call; kernels never grow arrays. Tables of packed rows have another layout
-(see `insert_packed`).
+Rows are int64 arrays of shape (rows, columns), C-contiguous. A hash table is an int64 array `slots` whose length is a
+power of two: -1 marks a free slot; any other entry holds the 31-bit hash of a key in its upper half (the *tag*, with
+which most probes end without access to the row) and a row number in its lower half. Callers reserve capacity before a
+call; kernels never grow arrays. Tables of packed rows have another layout (see `insert_packed`).
 
 All kernels take the same array types for every rule, so that each is compiled once.
 """
@@ -102,8 +101,8 @@ def spread(slots: Ints, before: int, spare: Ints) -> int:
     """Rehash a table of packed rows in place, from `before` slots to all of `slots`; the added slots are free.
 
     Slots are monotone in the hash, so that entries processed from the last to the first mostly move past the
-    unprocessed ones. Exceptions are kept in `spare` and reinserted at the end. Returns -1, or the number of
-    entries in `spare` if it is full.
+    unprocessed ones. Exceptions are kept in `spare` and reinserted at the end. Returns -1, or the number of entries in
+    `spare` if it is full.
     """
     size = len(slots)
     waiting = 0
@@ -151,9 +150,8 @@ def insert(batch: Rows, buffer: Rows, slots: Ints, key: Ints, count: int) -> int
 def insert_packed(batch: Rows, buffer: Rows, slots: Ints, bits: Ints, i: int, count: int) -> tuple[int, int]:
     """Append the rows of `batch`, from row i on, that are not in `buffer[:count]`, using packed rows.
 
-    Here `slots` holds whole rows, packed into one integer with `bits[j]` bits for column j: a lookup touches
-    one memory location, and the table may have any length. Stops at a row that does not fit; returns its
-    number and the new count.
+    Here `slots` holds whole rows, packed into one integer with `bits[j]` bits for column j: a lookup touches one memory
+    location, and the table may have any length. Stops at a row that does not fit; returns its number and the new count.
     """
     width = batch.shape[1]
     size = len(slots)
@@ -188,7 +186,7 @@ def improve(
     keep: int,
     kind: int,
     ranks: Ints,
-    told: Ints,
+    propagated: Ints,
     growth: float,
     stamps: Ints,
     now: int,
@@ -197,12 +195,12 @@ def improve(
 ) -> tuple[int, int]:
     """Insert rows, keeping one row per key: the one with the greatest or least value at `position`.
 
-    `changed[:n_changed]` lists the rows whose value has changed, since round `now` began, by more than the
-    fraction `growth` of the previously propagated value `told`. Returns the new count and the new n_changed.
+    `changed[:n_changed]` lists the rows whose value has changed, since round `now` began, by more than the fraction
+    `growth` of the previously propagated value. Returns the new count and the new n_changed.
     """
     width = batch.shape[1]
     doubles = batch.view(np.float64)
-    told_doubles = told.view(np.float64)
+    propagated_doubles = propagated.view(np.float64)
     for i in range(len(batch)):
         tag = hashed(batch, i, key, key)
         s = find(batch, i, key, key, buffer, key, slots, tag)
@@ -221,13 +219,13 @@ def improve(
                 continue
             buffer[row, position] = value
             if stamps[row] == now:
-                told[row] = value
+                propagated[row] = value
                 continue
             if kind == DOUBLE:
-                last = told_doubles[row]
+                last = propagated_doubles[row]
                 if abs(doubles[i, position] - last) <= growth * abs(last):
                     continue
-        told[row] = value
+        propagated[row] = value
         stamps[row] = now
         changed[n_changed] = row
         n_changed += 1
@@ -240,8 +238,8 @@ def insert_dense(
 ) -> tuple[int, int]:
     """Append the pairs of `batch`, from row i on, that are not in `buffer[:count]`, using a bit matrix.
 
-    `matrix` holds one bit for each pair of codes; codes of the second column are below `columns`.
-    Stops at a row that does not fit; returns its number and the new count.
+    `matrix` holds one bit for each pair of codes; codes of the second column are below `columns`. Stops at a row that
+    does not fit; returns its number and the new count.
     """
     while i < len(batch):
         a, b = batch[i, 0], batch[i, 1]
@@ -270,7 +268,7 @@ def mark_first(rows: Rows, slots: Ints, key: Ints, first: Flags) -> None:
 
 
 @kernel
-def places(rows: Rows, key: Ints, held: Rows, held_key: Ints, slots: Ints, found: Ints) -> None:
+def find_rows(rows: Rows, key: Ints, held: Rows, held_key: Ints, slots: Ints, found: Ints) -> None:
     """Set `found[i]` to the row of `held` with the key of row i, or -1; `slots` is the table built by `insert`."""
     for i in range(len(rows)):
         tag = hashed(rows, i, key, key)

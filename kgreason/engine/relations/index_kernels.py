@@ -1,7 +1,6 @@
 """Compiled kernels of indexes: keys, rows by key, joins.
 
-Tables of keys have the layout of `kgreason.engine.relations.hash_kernels`, or one slot per value (see
-`_addressed`).
+Tables of keys have the layout of `kgreason.engine.relations.hash_kernels`, or one slot per value (see `_addressed`).
 """
 
 from __future__ import annotations
@@ -81,7 +80,7 @@ def register(entries: Rows, key: Ints, used: int, slots: Ints) -> None:
 
 @kernel
 def after(row: int, following: Shorts, base: int) -> int:
-    """Next row of a chain, or -1 (see `chain`)."""
+    """Next row of a chain, or -1."""
     link = following[row - base]
     return link + base if link >= 0 else -1
 
@@ -100,12 +99,11 @@ def chain(
 ) -> tuple[int, int]:
     """Prepend rows start, ..., stop - 1 to the chains of their keys.
 
-    Stops at a row whose key has no slot or no free entry; returns the number of the row and the number of
-    keys.
+    Stops at a row whose key has no slot or no free entry; returns the number of the row and the number of keys.
 
-    The entry of a key is ``[first, end, head, *key values]``: rows below `base` are stored contiguously in
-    `folded`, at first, ..., end - 1 (see `fold`); the others form a linked list from `head`, newest first:
-    ``following[row - base]`` is the next row minus `base`, or -1.
+    The entry of a key is ``[first, end, head, *key values]``: rows below `base` are stored contiguously in `folded`, at
+    first, ..., end - 1 (see `fold`); the others form a linked list from `head`, newest first: ``following[row - base]``
+    is the next row minus `base`, or -1.
     """
     for i in range(start, stop):
         k = _entered(rows, i, key, slots, entries, used)
@@ -133,10 +131,9 @@ def fold(
 ) -> None:
     """Move the rows below `stop` from their chains into contiguous storage by key.
 
-    `folded` holds the columns `rest` of these rows: first the rows stored so far, in the order of keys in
-    `entries`, then free space for the others. Keys are processed from the last to the first, so that no row
-    is overwritten. `shifted` receives the links of the remaining chains, with the layout of `following`
-    relative to `stop`.
+    `folded` holds the columns `rest` of these rows: first the rows stored so far, in the order of keys in `entries`,
+    then free space for the others. Keys are processed from the last to the first, so that no row is overwritten.
+    `shifted` receives the links of the remaining chains, with the layout of `following` relative to `stop`.
     """
     end = len(folded)
     for k in range(used - 1, -1, -1):
@@ -183,26 +180,14 @@ def join(
     i: int,
     at: int,
 ) -> tuple[int, int, int]:
-    """Join `left` with the rows of `right` below `limit`, from left row `i` on.
+    """Join `left` with the rows of `right` below `limit`, which is at least `base`, from left row `i` on.
 
-    Parameters
-    ----------
-    left_key
-        Columns of the left or, if negative, -1 - position in `constants`.
-    folded, entries, slots, following, base
-        An index of `right` (see `chain`); `limit` is at least `base`.
-    takes
-        Columns of `out`: those of the left or, if negative, -1 - column of the right.
-    where
-        For each column of the right: its column in `folded` or, if negative, -1 - its position in the key.
-    at
-        Position in `folded` at which to continue; -1: begin with row i; below -1: -2 - row of `right` at
-        which to continue.
+    `folded`, `entries`, `slots`, `following` and `base` are an index of `right` (see `chain`). Negative entries of
+    `left_key` are -1 - position in `constants`; those of `takes`, the columns of `out`, are -1 - column of the right;
+    those of `where`, the columns of the right in `folded`, are -1 - position in the key.
 
-    Returns
-    -------
-    tuple
-        `i` and `at` with which to continue when `out` is full, and the number of rows written.
+    `at` is the position in `folded` at which to continue; -1: begin with row i; below -1: -2 - row of `right` at which
+    to continue. Returns `i` and `at` with which to continue when `out` is full, and the number of rows written.
     """
     n = 0
     room = len(out)
@@ -312,18 +297,10 @@ def unlink(
     dead: Flags,
     swept: Flags,
 ) -> int:
-    """Remove rows from an index without folded rows; returns the number of removed rows.
+    """Remove rows from an index without folded rows, traversing each chain once; returns the number of removed rows.
 
-    Each chain with a key of `rows` is traversed once.
-
-    Parameters
-    ----------
-    every, table
-        Numbers of all columns, and a hash table of the rows by these (see `hash_kernels.insert`).
-    dead
-        Set to true for each removed row of `buffer`.
-    swept
-        One flag per entry, initially false.
+    `table` is a hash table of the rows by `every` column (see `hash_kernels.insert`). `dead` is set for each removed
+    row of `buffer`; `swept` has one flag per entry, initially false.
     """
     done = 0
     for i in range(len(rows)):

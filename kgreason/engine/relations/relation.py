@@ -1,4 +1,4 @@
-"""Relations that grow in rounds, with their indexes."""
+"""Relations that grow in rounds, with their indexes; keyed relations with one row per key."""
 
 from __future__ import annotations
 
@@ -9,28 +9,33 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.base import memory
+from kgreason.engine.expressions.builtin_functions import Refusal, described, make_set, number
+from kgreason.engine.limits import Limits
 from kgreason.engine.plan.ir import Part
+from kgreason.engine.relations import hash_kernels, index_kernels
 from kgreason.engine.relations import hash_kernels as kernels
-from kgreason.engine.relations import index_kernels
+from kgreason.engine.relations.fact_tables import Kind
 from kgreason.engine.relations.rows import CHUNK, Rows, Slots, chunks, grown, lengthen
+from kgreason.engine.relations.symbols import Codes, Symbols, rank
+from kgreason.language.check.checked_program import Keyed
+from kgreason.language.values import Null, Value
 
-FOLD = 64
-"""Fewest rows of an index that are worth being brought together."""
+FOLD = 64  # fewest rows of an index that are worth storing contiguously
 
 
 class Index:
     """Index of a relation on some columns.
 
     Older rows are stored contiguously by key, without the key columns; newer rows form a linked chain (see
-    `index_kernels.chain`). Chained rows are folded in when they are as many as the older ones, so that each
-    row is moved a constant number of times on average.
+    `index_kernels.chain`). Chained rows are folded in when they are as many as the older ones, so that each row is
+    moved a constant number of times on average.
     """
 
     def __init__(self, relation: Relation, columns: tuple[int, ...]) -> None:
         self.relation = relation
         self.key = np.array(columns, dtype=np.int64)
         self.rest = np.array([i for i in range(relation.arity) if i not in columns], dtype=np.int64)
-        self.where: npt.NDArray[np.int64] = np.empty(relation.arity, dtype=np.int64)
+        self.where: Codes = np.empty(relation.arity, dtype=np.int64)
         self.where[self.key] = -1 - np.arange(len(self.key))
         self.where[self.rest] = np.arange(len(self.rest))
         self.slots = Slots()
@@ -98,48 +103,35 @@ class Index:
         self.following, self.base = shifted, stop
 
 
-DENSE = 14
-"""Bytes per row up to which a bit for each possible pair of values is kept instead of a hash table."""
-
+DENSE = 14  # bytes per row up to which a matrix with a bit per pair of values replaces the hash table
+# bytes that the matrix may take in any case; twice as many if rows are looked up `OFTEN` times on average
 CHEAP = 1 << 24
-"""Bytes that are never too many for that; nor twice as many where rows are looked up `OFTEN` times on the average."""
-
 OFTEN = 4
-
-MANY = 1 << 14
-"""Rows from which that is worth it."""
-
-PIECE = 1 << 20
-"""Rows that are hashed at once, or turned into columns before their memory is given up."""
-
-SPARE = 16
-"""One in so many rows of a large buffer is room for more."""
+MANY = 1 << 14  # fewest rows for a bit matrix
+PIECE = 1 << 20  # rows that are hashed at once, or transposed before their memory is freed
+SPARE = 16  # the spare capacity of a large buffer is one row in so many
 
 
 class Relation:
     """Distinct rows in the order of insertion.
 
-    Rows form three parts: stable ``[0, stable)``, recent ``[stable, seen)`` and to add ``[seen, count)``; `turn`
-    makes recent rows stable and rows to add recent. Joins see only stable and recent rows.
+    Rows form three parts: stable ``[0, stable)``, recent ``[stable, seen)`` and to add ``[seen, count)``; `turn` makes
+    recent rows stable and rows to add recent. Joins see only stable and recent rows.
     """
 
     def __init__(self, arity: int) -> None:
         self._buffer: Rows | None = np.empty((16, arity), dtype=np.int64)
-        self._columns: tuple[npt.NDArray[np.int64], ...] = ()
+        self._columns: tuple[Codes, ...] = ()
         self.arity = arity
+        self.fluid: int | None = None  # position whose value may change in place
         self.stable = self.seen = self.count = 0
         self.indexes: dict[tuple[int, ...], Index] = {}
         self.key = np.arange(arity, dtype=np.int64)
-        self._bits: npt.NDArray[np.int64] | None = _share(np.zeros(arity, dtype=np.int64))
+        self._bits: Codes | None = _share(np.zeros(arity, dtype=np.int64))
         self._slots = Slots(packed=self._bits is not None)
         self._matrix: Rows | None = None
         self._matrix_columns = 0
         self._hashed = self._tried = 0
-
-    @property
-    def fluid(self) -> int | None:
-        """Position whose value may change in place."""
-        return None
 
     @property
     def buffer(self) -> Rows:
@@ -153,7 +145,7 @@ class Relation:
     def buffer(self, rows: Rows) -> None:
         self._buffer = rows
 
-    def adopt(self, columns: tuple[npt.NDArray[np.int64], ...]) -> None:
+    def adopt(self, columns: tuple[Codes, ...]) -> None:
         """Replace the content by the distinct rows of some columns; no rows can be added afterwards."""
         self._buffer, self._columns = None, columns
         self.count = len(columns[0])
@@ -161,7 +153,7 @@ class Relation:
         self._slots = Slots(packed=self._bits is not None)
         self.settle()
 
-    def column(self, position: int) -> npt.NDArray[np.int64]:
+    def column(self, position: int) -> Codes:
         """Contiguous array of the values at a position."""
         if self._buffer is None:
             return self._columns[position]
@@ -328,7 +320,149 @@ class Relation:
         return found
 
 
-def _share(needs: npt.NDArray[np.int64]) -> npt.NDArray[np.int64] | None:
+def _share(needs: Codes) -> Codes | None:
     """Bits per column of a packed row, 62 in total; `None` if these are too few."""
     spare = 62 - int(needs.sum())
     return needs + spare // max(len(needs), 1) if spare >= 0 and len(needs) <= 62 else None
+
+
+NO_RANKS = np.empty(0, dtype=np.int64)
+
+
+class KeyedRelation(Relation):
+    """Relation with one row per key: a better value replaces the old one in place and makes the row recent again."""
+
+    def __init__(self, arity: int, keyed: Keyed, kind: Kind, symbols: Symbols, limits: Limits) -> None:
+        super().__init__(arity)
+        self._bits = None
+        self._slots = Slots()
+        self.keyed = keyed
+        self.fluid = keyed.position
+        self.kind = kind
+        self.symbols = symbols
+        self.limits = limits
+        self.key = np.array([i for i in range(arity) if i != keyed.position], dtype=np.int64)
+        self.propagated: Codes = np.empty(16, dtype=np.int64)  # value of each row when last recent
+        self.stamps: Codes = np.full(16, -1, dtype=np.int64)  # round of each row's last change
+        self.now = 0
+        self._numbers: dict[bytes, int] = {}  # row by key, where values are combined in Python
+        self.changed: Codes = np.empty(16, dtype=np.int64)  # rows changed in this round
+        self.n_changed = 0
+        self.recent: Rows = self.buffer[:0]
+
+    def load(self, rows: Rows, distinct: bool) -> None:  # noqa: ARG002
+        """Load the first rows, keeping the best of each key."""
+        super().load(rows, distinct=False)
+
+    def insert(self, batch: Rows) -> int:
+        """Insert rows or better values (at most one chunk); returns the number of changed rows."""
+        before = self.n_changed
+        self._reserve(len(batch))
+        if self.keyed.keep == "union" or self.kind is Kind.ANY:
+            self._combine(batch)
+            return self.n_changed - before
+        ranks = self.symbols.ranks() if self.kind is Kind.STRING else NO_RANKS
+        self.count, self.n_changed = hash_kernels.improve(
+            batch,
+            self.buffer,
+            self._slots.array,
+            self.key,
+            self.count,
+            self.keyed.position,
+            hash_kernels.GREATEST if self.keyed.keep == "greatest" else hash_kernels.LEAST,
+            int(self.kind),
+            ranks,
+            self.propagated,
+            self._growth,
+            self.stamps,
+            self.now,
+            self.changed,
+            self.n_changed,
+        )
+        self._hashed = self.count
+        return self.n_changed - before
+
+    def _combine(self, batch: Rows) -> None:
+        """Insert rows whose values are combined in Python; `Refusal` if two values of a key have no order or union."""
+        position, symbols = self.keyed.position, self.symbols
+        for row in batch:
+            code = int(row[position])
+            at = self._numbers.setdefault(row[self.key].tobytes(), self.count)
+            if at == self.count:
+                self.buffer[at] = row
+                self.count += 1
+            else:
+                old = int(self.buffer[at, position])
+                code = symbols.intern(_better(symbols.value(old), symbols.value(code), self.keyed))
+                if code == old:
+                    continue
+                self.buffer[at, position] = code
+                if self.stamps[at] == self.now:
+                    self.propagated[at] = code
+                    continue
+                last, new = symbols.value(int(self.propagated[at])), symbols.value(code)
+                if (
+                    isinstance(last, float)
+                    and isinstance(new, float)
+                    and abs(new - last) <= self._growth * abs(last)
+                ):
+                    continue
+            self.propagated[at] = code
+            self.stamps[at] = self.now
+            self.changed[self.n_changed] = at
+            self.n_changed += 1
+        self._hashed = self.count
+
+    @property
+    def _growth(self) -> float:
+        return self.limits.growth if self.now > self.limits.patience else 0.0
+
+    def _reserve(self, rows: int) -> None:
+        super()._reserve(rows)
+        if len(self.buffer) > len(self.propagated):
+            length = max(len(self.buffer), 2 * len(self.propagated))
+            self.propagated = grown(self.propagated, length)
+            self.stamps = grown(self.stamps, length, -1)
+            self.changed = grown(self.changed, length)
+
+    def turn(self) -> bool:
+        """Begin a round; returns whether there are recent rows."""
+        super().turn()
+        self.recent = self.buffer[self.changed[: self.n_changed]]
+        self.n_changed = 0
+        self.now += 1
+        return len(self.recent) > 0
+
+    def rows(self, part: Part) -> Rows:
+        """Rows of a part; the recent ones are those that changed in the previous round."""
+        return self.recent if part is Part.RECENT else super().rows(part)
+
+    def batches(self, part: Part) -> Iterator[Rows]:
+        """Chunks of a part."""
+        return chunks(self.recent) if part is Part.RECENT else super().batches(part)
+
+
+def empty_relation(
+    arity: int, keyed: Keyed | None, kinds: Sequence[Kind], symbols: Symbols, limits: Limits
+) -> Relation:
+    """Relation without rows, keyed or not."""
+    if keyed is None:
+        return Relation(arity)
+    return KeyedRelation(arity, keyed, kinds[keyed.position], symbols, limits)
+
+
+def _better(old: Value, new: Value, keyed: Keyed) -> Value:
+    if keyed.keep == "union":
+        parts = [v if isinstance(v, frozenset) else frozenset({v}) for v in (old, new)]
+        return make_set([*parts[0], *parts[1]])
+    if not _comparable(old, new):
+        raise Refusal(f"type clash: {described(old)}, meets {described(new)}")
+    better = rank(new) > rank(old) if keyed.keep == "greatest" else rank(new) < rank(old)
+    return new if better else old
+
+
+def _comparable(a: Value, b: Value) -> bool:
+    """Whether two values are comparable; a null or collection is comparable only with itself."""
+    if isinstance(a, Null | tuple | frozenset):
+        return a == b
+    return type(a) is type(b) or (number(a) and number(b))

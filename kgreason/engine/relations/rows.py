@@ -12,28 +12,20 @@ import numpy.typing as npt
 from kgreason.base import memory
 from kgreason.engine.relations import hash_kernels as kernels
 from kgreason.engine.relations import index_kernels
+from kgreason.engine.relations.symbols import Codes
 
-Rows = npt.NDArray[np.int64]
-"""Coded values, shape (rows, columns), C-contiguous."""
+Rows = npt.NDArray[np.int64]  # coded values, shape (rows, columns), C-contiguous
 
+# most rows that one operator passes to the next at once: bounds memory and stays in the cache
 CHUNK = 1 << 14
-"""Most rows that one operator passes to the next at once: bounds memory and stays in the cache."""
-
-LARGE = 1 << 16
-"""Slots of a hash table from which on its memory counts."""
-
-SPARE = 1 << 12
-"""Rows that may wait while a hash table grows."""
+LARGE = 1 << 16  # slots from which a hash table grows by a quarter instead of doubling
+SPARE = 1 << 12  # rows that are kept apart while a hash table grows in place
 
 Number = TypeVar("Number", np.int32, np.int64, np.float64)
 
 
 def chunks(rows: Rows) -> Iterator[Rows]:
     """Split rows into pieces of at most `CHUNK`."""
-    if len(rows) <= CHUNK:
-        if len(rows):
-            yield rows
-        return
     for start in range(0, len(rows), CHUNK):
         yield rows[start : start + CHUNK]
 
@@ -51,8 +43,8 @@ def grown(array: npt.NDArray[Number], length: int, fill: int | None = None) -> n
 def lengthen(holder: object, name: str, length: int, otherwise: int = 0) -> None:
     """Extend the array attribute `name` of `holder`, in place if the operating system can do so.
 
-    An extension in place avoids a second array. If there are views of the array, it is copied instead, to a
-    length of at least `otherwise`.
+    An extension in place avoids a second array. An array with views is copied instead, to a length of at least
+    `otherwise`.
     """
     array = vars(holder).pop(name)  # NumPy checks the reference count
     try:
@@ -65,8 +57,7 @@ def lengthen(holder: object, name: str, length: int, otherwise: int = 0) -> None
 
 
 def _most(size: int) -> int:
-    """Maximal number of keys in a hash table of `size` slots: at 8 bytes per slot, a key takes at least 11 bytes."""
-    # The maximum is 23 bytes, or 14 in a large packed table.
+    # At 8 bytes per slot, a key takes 11 to 23 bytes, or 11 to 14 in a large packed table.
     return size * 7 // 10
 
 
@@ -74,7 +65,7 @@ class Slots:
     """Open-addressing hash table with a load of at most 0.7 (layout: `hash_kernels`)."""
 
     def __init__(self, packed: bool = False) -> None:
-        self.array: npt.NDArray[np.int64] = np.full(64, -1, dtype=np.int64)
+        self.array: Codes = np.full(64, -1, dtype=np.int64)
         self.packed = packed
 
     @classmethod
@@ -129,14 +120,7 @@ class Slots:
 
 
 class Keys:
-    """Distinct rows of codes, numbered in order of first insertion.
-
-    Examples
-    --------
-    >>> keys = Keys(2)
-    >>> keys.number(np.array([[7, 8], [5, 6], [7, 8]])).tolist(), keys.find(np.array([[5, 6], [6, 5]])).tolist()
-    ([0, 1, 0], [1, -1])
-    """
+    """Distinct rows of codes, numbered in order of first insertion."""
 
     def __init__(self, width: int) -> None:
         self.key = np.arange(width, dtype=np.int64)
@@ -152,39 +136,24 @@ class Keys:
         self.slots.reserve(need)
         return len(self.rows)
 
-    def number(self, batch: Rows) -> npt.NDArray[np.int64]:
+    def number(self, batch: Rows) -> Codes:
         """Number of each row; new rows are added."""
         self.reserve(len(batch))
         self.count = kernels.insert(batch, self.rows, self.slots.array, self.key, self.count)
         return self.find(batch)
 
-    def find(self, batch: Rows) -> npt.NDArray[np.int64]:
+    def find(self, batch: Rows) -> Codes:
         """Number of each row, -1 for unknown ones."""
         found = np.empty(len(batch), dtype=np.int64)
-        kernels.places(batch, self.key, self.rows, self.key, self.slots.array, found)
+        kernels.find_rows(batch, self.key, self.rows, self.key, self.slots.array, found)
         return found
 
 
-def first_rows(columns: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.bool_]:
-    """Mark the first of each set of equal rows.
+def first_rows(columns: Sequence[Codes]) -> npt.NDArray[np.bool_]:
+    """Mark the first of each set of equal rows; `columns` are int64 arrays of equal length, at least one.
 
-    For ten million distinct rows of three columns, this takes a tenth of the time of `numpy.lexsort` and a
-    fifth of that of `pyarrow.Table.group_by` (``python benchmarks/loading.py --distinct 10000000``).
-
-    Parameters
-    ----------
-    columns
-        At least one int64 array; all of equal length.
-
-    Returns
-    -------
-    ndarray
-        Boolean mask over the rows.
-
-    Examples
-    --------
-    >>> first_rows([np.array([1, 1, 1]), np.array([7, 8, 7])]).tolist()
-    [True, True, False]
+    For ten million distinct rows of three columns, this takes a tenth of the time of `numpy.lexsort` and a fifth of
+    that of `pyarrow.Table.group_by` (``python benchmarks/loading.py --distinct 10000000``).
     """
     length, slots = len(columns[0]), Slots()
     memory.claim(8 * len(columns) * length)

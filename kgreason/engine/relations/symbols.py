@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from datetime import date, datetime, time
 
 import numpy as np
@@ -17,9 +17,9 @@ class Symbols:
 
     Loaded strings (`load`) remain in Arrow arrays until they are needed as Python objects.
 
-    Strings have fast methods (`code`, `encode`, `decode`); values of any type, strings included, go through
-    `intern` and `values`. 1 and 1.0 have different codes, and so have [1] and [1.0]; columns of kind ANY,
-    where 1 and 1.0 are one value, hold the code of the integer (`unified`).
+    Strings have fast methods (`code`, `encode`, `decode`); values of any type, strings included, go through `intern`
+    and `values`. 1 and 1.0 have different codes, and so have [1] and [1.0]; columns of kind ANY, where 1 and 1.0 are
+    one value, hold the code of the integer (`unified`).
 
     Examples
     --------
@@ -39,11 +39,10 @@ class Symbols:
         self._loaded = 0
         self._list: list[Value] = []  # values of the first codes, at least those that are not in `_texts`
         self._dict: dict[Hashable, int] = {}  # codes of the first values of `_list`
-        self._ranks: npt.NDArray[np.int64] = np.empty(0, dtype=np.int64)  # ranks of the values so far
+        self._ranks: Codes = np.empty(0, dtype=np.int64)  # ranks of the values so far
         self._mixed = False  # whether there are values other than strings
         self._whole: dict[int, int] = {}  # code of each double that equals an integer -> code of the integer
-        self.calls: dict[Hashable, Value] = {}
-        """Results of the functions that users wrote, by function and arguments: each is called once."""
+        self.calls: dict[Hashable, Value] = {}  # results of user-defined functions, by function and arguments
 
     def __len__(self) -> int:
         return max(self._loaded, len(self._list))
@@ -75,7 +74,7 @@ class Symbols:
         """Whether a string or a null has a code."""
         return value in self._codes
 
-    def encode(self, strings: Iterable[str]) -> npt.NDArray[np.int64]:
+    def encode(self, strings: Iterable[str]) -> Codes:
         """Codes of strings; new ones are added."""
         strings = strings if isinstance(strings, list | tuple) else list(strings)
         if not strings:
@@ -87,7 +86,7 @@ class Symbols:
                 values.append(string)
         return np.fromiter(map(codes.__getitem__, strings), dtype=np.int64, count=len(strings))
 
-    def load(self, texts: Sequence[ArrowArray]) -> npt.NDArray[np.int64]:
+    def load(self, texts: Sequence[ArrowArray]) -> Codes:
         """Codes of the strings in Arrow arrays of large strings, without creating Python objects."""
         count = self._loaded
         if count < len(self._list):  # some codes are of values outside the Arrow array
@@ -102,7 +101,7 @@ class Symbols:
         np.concatenate([as_numpy(chunk.indices) for chunk in encoded.chunks], out=codes)
         return codes[count:]
 
-    def texts(self, codes: npt.NDArray[np.int64]) -> ArrowArray:
+    def texts(self, codes: Codes) -> ArrowArray:
         """Strings with the given codes, as an Arrow array."""
         if len(codes) and codes.max() < self._loaded:
             return self._texts.take(as_arrow(codes))
@@ -111,8 +110,7 @@ class Symbols:
 
     def decode(self, codes: Iterable[int]) -> list[str]:
         """Strings with the given codes."""
-        values = self._values
-        return [values[c] for c in codes]  # type: ignore[misc]
+        return self.values(codes)  # type: ignore[return-value]
 
     def intern(self, value: Value) -> int:
         """Code of any value, added if it is new."""
@@ -131,31 +129,21 @@ class Symbols:
                 self._whole[found] = self.intern(whole(value))
         return found
 
-    def recoded(self, codes: npt.NDArray[np.int64], other: Symbols) -> npt.NDArray[np.int64]:
+    def recoded(self, codes: Codes, other: Symbols) -> Codes:
         """Codes in this table of values that are coded by another one."""
-        found, which = np.unique(codes, return_inverse=True)
-        here = np.array([self.intern(v) for v in other.values(found.tolist())], dtype=np.int64)
-        return here[which].reshape(codes.shape)
+        return once_each(codes, lambda found: [self.intern(v) for v in other.values(found.tolist())])
 
-    def unified(self, codes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def unified(self, codes: Codes) -> Codes:
         """The codes, with each double that equals an integer replaced by the integer."""
-        if not self._whole or not len(codes):
+        if not self._whole or not np.isin(codes, list(self._whole)).any():
             return codes
-        doubles = np.fromiter(self._whole, dtype=np.int64)
-        if not np.isin(codes, doubles).any():
-            return codes
-        found, which = np.unique(codes, return_inverse=True)
-        integers = np.array([self._whole.get(c, c) for c in found.tolist()], dtype=np.int64)
-        return integers[which].reshape(codes.shape)
+        return once_each(codes, lambda found: [self._whole.get(c, c) for c in found.tolist()])
 
-    def doubled(self, codes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def doubled(self, codes: Codes) -> Codes:
         """The codes, with each integer replaced by the equal double."""
-        found, which = np.unique(codes, return_inverse=True)
-        values = to_doubles(self.values(found.tolist()))
-        made = np.fromiter(map(self.intern, values), dtype=np.int64, count=len(values))
-        return made[which].reshape(codes.shape)
+        return once_each(codes, lambda found: list(map(self.intern, to_doubles(self.values(found.tolist())))))
 
-    def nulls(self, first: int, count: int) -> npt.NDArray[np.int64]:
+    def nulls(self, first: int, count: int) -> Codes:
         """Codes of `count` nulls, numbered from `first`."""
         made = [Null(number) for number in range(first, first + count)]
         start = len(self)
@@ -175,7 +163,7 @@ class Symbols:
         values = self._values
         return [values[c] for c in codes]
 
-    def ranks(self) -> npt.NDArray[np.int64]:
+    def ranks(self) -> Codes:
         """Rank of each code in the order of strings: ``ranks[a] < ranks[b]`` compares strings.
 
         Values of different types, and values without an order, are ordered by `rank`.
@@ -192,6 +180,12 @@ class Symbols:
         ranks[order] = np.arange(len(order))
         self._ranks = ranks
         return ranks
+
+
+def once_each(codes: Codes, function: Callable[[Codes], Sequence[int]]) -> Codes:
+    """Replace codes by the results of a function, which gets the distinct codes."""
+    found, which = np.unique(codes, return_inverse=True)
+    return np.array(function(found), dtype=np.int64)[which].reshape(codes.shape)
 
 
 def key(value: Value) -> Hashable:
@@ -219,38 +213,21 @@ def form(value: Value) -> Hashable:
 
 
 def whole(value: Value) -> Value:
-    """The integer equal to a double if there is one of 64 bits; any other value unchanged.
-
-    Examples
-    --------
-    >>> whole(2.0), whole(2.5), whole("a")
-    (2, 2.5, 'a')
-    """
+    """The integer equal to a double if there is one of 64 bits; any other value unchanged."""
     if isinstance(value, float) and value.is_integer() and -(2.0**63) <= value < 2.0**63:
         return int(value)
     return value
 
 
 def to_doubles(values: Sequence[Value]) -> list[Value]:
-    """The values, with integers replaced by doubles.
-
-    Raises
-    ------
-    InexactError
-        If an integer is not representable as a double.
-    """
+    """Replace integers by doubles; InexactError for an integer that no double represents."""
     return [as_double(v) if isinstance(v, int) and not isinstance(v, bool) else v for v in values]
 
 
 def tidy(value: Value) -> Value:
     """Normal form of a value: days become dates at midnight and -0.0 becomes 0.0, also within lists and sets.
 
-    Integers become doubles in a set that also holds doubles.
-
-    Raises
-    ------
-    TypeError
-        If the value does not belong to the rule language.
+    Integers become doubles in a set that also holds doubles. Raises TypeError for a value outside the rule language.
     """
     if isinstance(value, tuple):
         return tuple(map(tidy, value))
@@ -292,3 +269,6 @@ def _midnight(value: Value) -> Value:
     if isinstance(value, date) and not isinstance(value, datetime):
         return datetime.combine(value, time())
     return value
+
+
+Codes = npt.NDArray[np.int64]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 
 from kgreason.base.errors import Diagnostic, EvaluationError, InexactError
@@ -12,22 +12,19 @@ from kgreason.engine.chase.constraints import deny, hidden, promptly, unify
 from kgreason.engine.chase.frontiers import NESTING
 from kgreason.engine.chase.identities import Merges
 from kgreason.engine.chase.nulls import Endless, Nulls
-from kgreason.engine.expressions.scalars import Refusal
+from kgreason.engine.expressions.builtin_functions import Refusal
 from kgreason.engine.limits import Limits
 from kgreason.engine.plan import ir
 from kgreason.engine.plan.planner import compile_program
 from kgreason.engine.plan.separable_strata import factored
 from kgreason.engine.plan.static_kinds import Kinds, Position, infer
-from kgreason.engine.relations.fact_tables import Facts, Table
-from kgreason.engine.relations.keyed_relation import KeyedRelation
-from kgreason.engine.relations.kinds import Kind
-from kgreason.engine.relations.relation import Relation
+from kgreason.engine.relations.fact_tables import Facts, Kind, Table, stated
+from kgreason.engine.relations.relation import KeyedRelation, Relation, empty_relation
 from kgreason.engine.relations.rows import Rows, chunks
 from kgreason.engine.relations.symbols import Symbols
-from kgreason.engine.relations.value_columns import stated
-from kgreason.engine.seminaive.fixpoint import Fixpoint, Watch
+from kgreason.engine.seminaive.fixpoint import Fixpoint, OnRound
 from kgreason.engine.statistics import Recorder, Stats, StratumStats
-from kgreason.language.check.checked_program import CheckedAtom, CheckedProgram, Unification
+from kgreason.language.check.checked_program import CheckedAtom, CheckedProgram
 from kgreason.language.check.program_checker import restricted
 from kgreason.language.vocabulary import suggest
 
@@ -48,12 +45,12 @@ def evaluate(
     goals: Sequence[str] | None = None,
     limits: Limits = Limits(),  # noqa: B008
     progress: Progress = SILENT,
-    watch: Watch | None = None,
+    on_round: OnRound | None = None,
     merges: Merges | None = None,
     recorder: Recorder | None = None,
     doubles: Collection[Position] = (),
 ) -> Result:
-    """Derive the facts of the goal predicates.
+    """Derive the facts of the goal predicates; the tables are coded with the symbols of `facts`.
 
     Parameters
     ----------
@@ -61,9 +58,9 @@ def evaluate(
         Input facts, of any predicates (derived ones too).
     goals
         Predicates to derive; by default the outputs of the program. Only their dependencies are evaluated.
-    watch
-        Callback at the start of each round; it gets the relations of the stratum, by predicate. When the
-        evaluation restarts, it gets new relations.
+    on_round
+        Callback at the start of each round; it gets the relations of the stratum, by predicate. When the evaluation
+        restarts, it gets new relations.
     merges
         Records all unifications of nulls, for explanations.
     recorder
@@ -71,18 +68,13 @@ def evaluate(
     doubles
         Positions that hold doubles because of rules or facts that are not passed here.
 
-    Returns
-    -------
-    Result
-        Tables of the goals, coded with the symbols of `facts`.
-
     Raises
     ------
     ProgramError
         If the types of data and rules are incompatible.
     EvaluationError
-        On integer or double overflow, division by zero, a negative contribution to a recursive sum, values
-        that grow beyond `limits`, a violated constraint, or a dependency that equates two constants.
+        On integer or double overflow, division by zero, a negative contribution to a recursive sum, values that grow
+        beyond `limits`, a violated constraint, or a dependency that equates two constants.
 
     Examples
     --------
@@ -91,31 +83,25 @@ def evaluate(
     >>> result = evaluate(program, Facts.from_rows({"e": [(1, 2), (2, 3)]}))
     >>> sorted(result.facts.rows("t"))
     [(1, 2), (1, 3), (2, 3)]
-    >>> result.stats.facts
-    3
     """
     start = perf_counter()
     goals = tuple(program.outputs if goals is None else goals)
-    chase, kinds = prepare(program, facts, goals, limits, watch, doubles=doubles)
+    chase, kinds = prepare(program, facts, goals, limits, on_round, doubles=doubles)
     chase.nulls.merges = merges
     chase.profile = recorder is not None and recorder.profile
     try:
-        strata = chase.run(progress)
+        chase.run(progress)
+        chase.relations = {g: chase.relations[g] for g in goals}  # free the other relations
+        for relation in chase.relations.values():
+            relation.transpose()
+        tables = {
+            g: table(g, r, chase.plan.kinds[g], kinds, facts.symbols) for g, r in chase.relations.items()
+        }
     finally:
+        stats = Stats(tuple(chase.done), perf_counter() - start, chase.restarts)
         if recorder is not None:
-            recorder.stats = Stats(tuple(chase.done), perf_counter() - start, chase.restarts)
-    chase.relations = {g: chase.relations[g] for g in goals}  # free the other relations
-    for relation in chase.relations.values():
-        relation.transpose()
-    tables = {g: table(g, r, chase.plan.kinds[g], kinds, facts.symbols) for g, r in chase.relations.items()}
-    stats = Stats(strata, perf_counter() - start, chase.restarts)
-    if recorder is not None:
-        recorder.stats = stats
-    return Result(
-        Facts(tables, facts.symbols),
-        stats,
-        tuple(chase.nulls.warnings.values()),
-    )
+            recorder.stats = stats
+    return Result(Facts(tables, facts.symbols), stats, tuple(chase.nulls.warnings.values()))
 
 
 def prepare(
@@ -123,12 +109,12 @@ def prepare(
     facts: Facts,
     goals: Sequence[str],
     limits: Limits,
-    watch: Watch | None = None,
+    on_round: OnRound | None = None,
     earlier: Nulls | None = None,
     doubles: Collection[Position] = (),
 ) -> tuple[Chase, Kinds]:
     """Plan the evaluation of the goals; returns the chase, ready to run, and the inferred kinds of columns."""
-    if watch is None:  # a watcher sees the rules as written
+    if on_round is None:  # the callback is to see the rules as written
         program = factored(program)
     # Kinds come from all rules and facts: the choice of goals must not change which columns hold doubles.
     kinds = infer(program, facts, doubles)
@@ -139,7 +125,7 @@ def prepare(
     kinds = replace(kinds, arities=program.arities)
     sizes = {p: facts.count(p) for p in program.arities.keys() - program.heads}
     plan = compile_program(program, kinds, sizes)
-    return Chase(program, facts, plan, limits, watch, earlier), kinds
+    return Chase(program, facts, plan, limits, on_round, earlier), kinds
 
 
 def _relevant(program: CheckedProgram, facts: Facts) -> Facts:
@@ -149,47 +135,37 @@ def _relevant(program: CheckedProgram, facts: Facts) -> Facts:
     for predicate, table in tables.items():
         arity = program.arities.get(predicate, table.arity)
         if table.length and table.arity != arity:
-            raise EvaluationError(
-                f"{predicate} has {arity} arguments in the rules, but {table.arity} columns in the data",
-                hint="choose the columns of the source with columns=, or change the rules",
-            )
+            what = f"{predicate} has {arity} arguments in the rules, but {table.arity} columns in the data"
+            hint = "choose the columns of the source with columns=, or change the rules"
+            raise EvaluationError(what, hint=hint)
+    known = {*program.arities, *facts.tables}
     for goal in program.outputs:
         if goal not in program.arities and goal not in tables:
-            known = {*program.arities, *facts.tables}
             closest = suggest(goal, sorted(known))
-            raise EvaluationError(
-                f"no rule and no fact mentions the predicate {goal}",
-                hint=f"did you mean {closest}?" if closest else f"there are {', '.join(sorted(known))}",
-            )
+            hint = f"did you mean {closest}?" if closest else f"there are {', '.join(sorted(known))}"
+            raise EvaluationError(f"no rule and no fact mentions the predicate {goal}", hint=hint)
     return Facts(tables, facts.symbols)
 
 
+@dataclass
 class Chase:
     """Chase over the strata of a program, restarted after each unification of nulls.
 
-    Only the nulls survive a restart, with their unifications: the next run derives all facts with the unified
-    values.
+    Only the nulls survive a restart, with their unifications: the next run derives all facts with the unified values.
     """
 
-    def __init__(
-        self,
-        program: CheckedProgram,
-        facts: Facts,
-        plan: ir.Plan,
-        limits: Limits,
-        watch: Watch | None,
-        earlier: Nulls | None,
-    ) -> None:
-        self.program = program
-        self.facts = facts
-        self.plan = plan
-        self.limits = limits
-        self.watch = watch
-        self.earlier = earlier
-        self.profile = False
-        self.restarts = 0
-        self.done: list[StratumStats] = []
-        self.relations: dict[str, Relation] = {}
+    program: CheckedProgram
+    facts: Facts
+    plan: ir.Plan
+    limits: Limits
+    on_round: OnRound | None
+    earlier: Nulls | None
+    profile: bool = False
+    restarts: int = 0
+    done: list[StratumStats] = field(default_factory=list)
+    relations: dict[str, Relation] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
         self.nulls = self._nulls()
 
     def _nulls(self) -> Nulls:
@@ -200,22 +176,22 @@ class Chase:
                     nulls.leave_out(column)
         return nulls
 
-    def run(self, progress: Progress) -> tuple[StratumStats, ...]:
-        """Evaluate all strata until a fixpoint without pending unifications."""
+    def run(self, progress: Progress) -> None:
+        """Evaluate all strata until a fixpoint without pending unifications; `done` has their statistics."""
         try:
-            return self._run(progress)
+            self._run(progress)
         except Endless:  # second attempt, with a bounded chase
             merges, self.nulls = self.nulls.merges, self._nulls()
             if merges is not None:
                 merges.forget()
             self.nulls.merges, self.nulls.whole = merges, False
             self.restarts = 0
-            return self._run(progress)
+            self._run(progress)
 
-    def _run(self, progress: Progress) -> tuple[StratumStats, ...]:
+    def _run(self, progress: Progress) -> None:
         # more: runs that created new nulls; every other run leaves fewer nulls
         known, more = self.nulls.last, 0
-        while (done := self._attempt(progress)) is None:
+        while self._attempt(progress):
             self.restarts += 1
             more += self.nulls.last > known
             known = self.nulls.last
@@ -228,21 +204,16 @@ class Chase:
             self.nulls.restart()
             if self.nulls.merges is not None:
                 self.nulls.merges.again(self.relations, self.nulls.identities)
-        return done
 
-    def _unify(self, unification: Unification) -> bool:
-        double = (unification.predicate, 0) in self.plan.doubles
-        return unify(unification, self.relations, self.plan.kinds, self.nulls, double=double)
-
-    def _attempt(self, progress: Progress) -> tuple[StratumStats, ...] | None:
-        """Run all strata once; `None` as soon as a unification has merged different values."""
+    def _attempt(self, progress: Progress) -> bool:
+        """Run all strata once; returns `True` as soon as a unification has merged different values."""
         plan, symbols = self.plan, self.facts.symbols
         self.relations = _load(self.program, self.facts, plan.kinds, self.limits, self.nulls)
         done = self.done = []
         unifications, denials = list(self.program.unifications), self.program.denials
         for stratum in plan.strata:
             fixpoint = Fixpoint(
-                stratum, plan.kinds, self.relations, self.nulls, self.limits, self.watch, profile=self.profile
+                stratum, plan.kinds, self.relations, self.nulls, self.limits, self.on_round, self.profile
             )
             try:
                 fixpoint.run(progress)
@@ -255,39 +226,30 @@ class Chase:
                 done.append(fixpoint.stats())
             here = [u for u in unifications if u.predicate in stratum.predicates]
             unifications = [u for u in unifications if u not in here]
-            if sum(self._unify(u) for u in here):
-                return None
+            if sum(unify(u, self.relations, plan.kinds, self.nulls, plan.doubles) for u in here):
+                return True
         # no unification is pending, so that violations are final
         deny(denials, self.relations, plan.kinds, symbols)
-        return tuple(done)
+        return False
 
 
 def _load(
-    program: CheckedProgram,
-    facts: Facts,
-    kinds: Mapping[str, Sequence[Kind]],
-    limits: Limits,
-    nulls: Nulls,
+    program: CheckedProgram, facts: Facts, kinds: Mapping[str, Sequence[Kind]], limits: Limits, nulls: Nulls
 ) -> dict[str, Relation]:
     relations: dict[str, Relation] = {}
     for predicate, arity in program.arities.items():
         keyed = program.keyed.get(predicate)
-        relation = relations[predicate] = (
-            Relation(arity)
-            if keyed is None
-            else KeyedRelation(arity, keyed, kinds[predicate][keyed.position], facts.symbols, limits)
-        )
+        relation = empty_relation(arity, keyed, kinds[predicate], facts.symbols, limits)
+        relations[predicate] = relation
         table = facts.tables.get(predicate)
         if table is not None and table.length:
-            try:
-                rows = _rows(table, kinds[predicate], nulls)
-            except InexactError as error:
-                raise EvaluationError(
-                    f"{error.message}, in the data of {predicate}", hint=error.hint
-                ) from None
             same = table.kinds == tuple(kinds[predicate]) and not nulls.identities.unified
             try:
+                rows = _rows(table, kinds[predicate], nulls)
                 relation.load(rows, distinct=same and Kind.ANY not in table.kinds)
+            except InexactError as error:
+                what = f"{error.message}, in the data of {predicate}"
+                raise EvaluationError(what, hint=error.hint) from None
             except Refusal as refusal:
                 raise EvaluationError(f"{refusal.what}, in the data of {predicate}") from None
     by_predicate: dict[str, list[CheckedAtom]] = {}
@@ -295,18 +257,16 @@ def _load(
         by_predicate.setdefault(fact.predicate, []).append(fact)
     for predicate, atoms in by_predicate.items():
         _state(atoms, relations[predicate], kinds[predicate], facts.symbols)
-    derived = program.heads
-    for predicate, relation in relations.items():
-        if predicate not in derived:
-            relation.settle()
+    for predicate in relations.keys() - program.heads:
+        relations[predicate].settle()
     return relations
 
 
 def _state(facts: Sequence[CheckedAtom], relation: Relation, kinds: Sequence[Kind], symbols: Symbols) -> None:
     rows = stated(facts, kinds, symbols)
     if not isinstance(relation, KeyedRelation):
-        for piece in chunks(rows):
-            relation.insert(piece)
+        for chunk in chunks(rows):
+            relation.insert(chunk)
         return
     for i, fact in enumerate(facts):  # one by one, for the error message
         try:

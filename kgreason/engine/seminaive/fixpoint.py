@@ -2,14 +2,14 @@
 
 References
 ----------
-F. Bancilhon, R. Ramakrishnan: An amateur's introduction to recursive query processing strategies, SIGMOD
-1986, §4.
+F. Bancilhon, R. Ramakrishnan: An amateur's introduction to recursive query processing strategies, SIGMOD 1986, §4.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from time import perf_counter
 
@@ -21,61 +21,61 @@ from kgreason.base.progress import Progress
 from kgreason.engine.chase.nulls import Nulls
 from kgreason.engine.limits import Limits
 from kgreason.engine.plan import ir
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Kind
 from kgreason.engine.relations.relation import Relation
 from kgreason.engine.relations.rows import Rows
+from kgreason.engine.seminaive import separable_walks
 from kgreason.engine.seminaive.rule_evaluation import Aggregating, Plain, Rule
-from kgreason.engine.separable import walks as separable
 from kgreason.engine.statistics import StratumStats, visible
 from kgreason.language.syntax.syntax_tree import Constant
 from kgreason.language.values import elements
 
-Watch = Callable[[Mapping[str, Relation]], None]
+OnRound = Callable[[Mapping[str, Relation]], None]
 
 
+@dataclass
 class Fixpoint:
     """Fixpoint of one stratum.
 
-    Loop invariant, at the start of each round: for every rule of the stratum and every match of its body in
-    *stable* facts, the head is in the relation. Each round evaluates all matches with at least one *recent*
-    fact, where the other atoms match stable or recent facts, and collects new heads as facts *to add*; then
-    the recent facts become stable, and the facts to add become recent. When a round adds nothing, all facts
-    are stable, and by the invariant the relations are closed under the rules.
+    Loop invariant, at the start of each round: for every rule of the stratum and every match of its body in *stable*
+    facts, the head is in the relation. Each round evaluates all matches with at least one *recent* fact, where the
+    other atoms match stable or recent facts, and collects new heads as facts *to add*; then the recent facts become
+    stable, and the facts to add become recent. When a round adds nothing, all facts are stable, and by the invariant
+    the relations are closed under the rules.
 
     A fact of a keyed relation whose value improves becomes recent again and loses its older value.
     """
 
-    def __init__(
-        self,
-        plan: ir.StratumPlan,
-        kinds: Mapping[str, Sequence[Kind]],
-        relations: Mapping[str, Relation],
-        nulls: Nulls,
-        limits: Limits,
-        watch: Watch | None = None,
-        *,
-        profile: bool = False,
-    ) -> None:
-        self.plan = plan
-        self.limits = limits
-        self.watch = watch
-        self.profile = profile
+    plan: ir.StratumPlan
+    kinds: Mapping[str, Sequence[Kind]]
+    by_name: Mapping[str, Relation]
+    nulls: Nulls
+    limits: Limits
+    on_round: OnRound | None = None
+    profile: bool = False
+
+    def __post_init__(self) -> None:
         self.start = perf_counter()
-        self.symbols = nulls.symbols
         self.round = 1
         self.walks = 0
-        self.given = 0  # smaller codes are of values not made by recursive rules
-        self.by_name = relations
-        self.relations = [relations[p] for p in sorted(plan.predicates) if p in relations]
+        self.given = 0  # codes from here on are of values made by recursive rules
+        self.current: Rule | None = None  # rule under evaluation
+        self.relations = [self.by_name[p] for p in sorted(self.plan.predicates) if p in self.by_name]
         self.rules = [
-            (Aggregating if rule.rule.aggregation else Plain)(rule, kinds, relations, nulls, plan)
-            for rule in plan.rules
+            (Aggregating if rule.rule.aggregation else Plain)(
+                rule, self.kinds, self.by_name, self.nulls, self.plan.predicates
+            )
+            for rule in self.plan.rules
         ]
 
     def run(self, progress: Progress) -> None:
         """Evaluate the rules until the fixpoint."""
         progress.step(f"Deriving {', '.join(visible(sorted(self.plan.predicates)))}", unit="facts")
-        self._rounds(progress)
+        try:
+            self._rounds(progress)
+        except MemoryError as error:
+            rule = self.current or max(self.rules, key=lambda rule: rule.facts)
+            raise self._exhausted(rule, error) from None
         for relation in self.relations:
             relation.settle()
 
@@ -91,13 +91,10 @@ class Fixpoint:
         for rule in self.rules:
             if not rule.plan.recursive:
                 progress.advance(self._apply(rule))
-        self.given = len(self.symbols)
+        self.given = len(self.nulls.symbols)
         recursive = [rule for rule in self.rules if rule.plan.recursive]
-        if (
-            self.plan.separable is not None
-            and self.watch is None
-            and self._separately(self.plan.separable, progress)
-        ):
+        separable = self.plan.separable if self.on_round is None else None
+        if separable is not None and self._separately(separable, progress):
             return
         while self._turn() and recursive:
             if self.plan.inventive:
@@ -110,9 +107,9 @@ class Fixpoint:
         start = perf_counter()
         rules = {id(rule.plan.rule): rule for rule in self.rules}
         recursive = [rules[id(steps.rule)] for steps in plan.steps]
-        tally = separable.Tally(plan, self.profile)
+        tally = separable_walks.Tally(plan, self.profile)
         try:
-            return separable.run(tally, self.by_name, self._find, progress.advance)
+            return separable_walks.run(tally, self.by_name, self._find, progress.advance)
         except EvaluationError:  # from a step that might never be taken
             return False
         except MemoryError as error:
@@ -121,21 +118,20 @@ class Fixpoint:
             self.walks = tally.walks
             self._count(tally, recursive, perf_counter() - start)
 
-    def _count(self, tally: separable.Tally, rules: Sequence[Rule], seconds: float) -> None:
+    def _count(self, tally: separable_walks.Tally, rules: Sequence[Rule], seconds: float) -> None:
         """Distribute the counts of the walks over the recursive rules."""
         if self.profile:
-            for place, rule in enumerate(rules):
-                for number, (tried, new) in enumerate(tally.counted(place), self.round + 1):
+            for i, rule in enumerate(rules):
+                for number, (tried, new) in enumerate(tally.counted(i), self.round + 1):
                     rule.count(number, tried, new, seconds * tried / max(tally.tried, 1))
             return
-        found = tally.by_predicate or {rules[0].plan.rule.head.predicate: tally.facts}
-        tried, told = tally.tried, set[str]()
+        found = dict(tally.by_predicate) or {rules[0].plan.rule.head.predicate: tally.facts}
+        tried = tally.tried
         for rule in rules:  # the first rule of each predicate represents all its rules
             predicate = rule.plan.rule.head.predicate
-            if predicate in found and predicate not in told:
-                rule.count(self.round, tried, found[predicate], seconds)
+            if predicate in found:
+                rule.count(self.round, tried, found.pop(predicate), seconds)
                 tried, seconds = 0, 0.0
-                told.add(predicate)
 
     def _find(self, steps: ir.Steps) -> tuple[Rows, Kind]:
         """Rows found by the line of `steps`, with their contribution as the last column."""
@@ -150,18 +146,14 @@ class Fixpoint:
         return np.concatenate([nothing, *(batch.copy() for batch in pipeline.run())]), kind
 
     def _apply(self, rule: Rule) -> int:
-        try:
-            return rule.apply(self.round)
-        except MemoryError as error:
-            raise self._exhausted(rule, error) from None
+        self.current = rule
+        return rule.apply(self.round)
 
     def _turn(self) -> bool:
-        try:
-            recent = [r.turn() for r in self.relations]  # a list, not any(): every relation must turn
-        except MemoryError as error:
-            raise self._exhausted(max(self.rules, key=lambda rule: rule.facts), error) from None
-        if self.watch is not None:
-            self.watch(dict(zip(sorted(self.plan.predicates), self.relations, strict=True)))
+        self.current = None
+        recent = [r.turn() for r in self.relations]  # a list, not any(): every relation must turn
+        if self.on_round is not None:
+            self.on_round(dict(zip(sorted(self.plan.predicates), self.relations, strict=True)))
         return any(recent)
 
     def _check(self, rules: Sequence[Rule], rounds: int) -> None:
@@ -182,7 +174,7 @@ class Fixpoint:
     @cached_property
     def _longest(self) -> int:
         """Number of elements of the longest given value."""
-        given = self.symbols.values(range(self.given))
+        given = self.nulls.symbols.values(range(self.given))
         return max((elements(value, sys.maxsize) for value in given), default=0)
 
     def _exhausted(self, rule: Rule, error: MemoryError) -> EvaluationError:

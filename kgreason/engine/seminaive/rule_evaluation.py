@@ -11,28 +11,24 @@ import numpy as np
 
 from kgreason.base import memory
 from kgreason.base.errors import EvaluationError, InexactError
-from kgreason.engine.aggregates.grouped_aggregates import Groups, grouping
-from kgreason.engine.aggregates.value_aggregates import Gathered, Unfit
 from kgreason.engine.chase.nulls import Nulls
-from kgreason.engine.expressions.compiled_expressions import CODED, CONTRIBUTIONS, Scope
-from kgreason.engine.expressions.scalars import Refusal
+from kgreason.engine.expressions.builtin_functions import Refusal
+from kgreason.engine.expressions.compiled_expressions import CONTRIBUTIONS, Scope
 from kgreason.engine.plan import ir
 from kgreason.engine.plan.double_variables import gives_double
-from kgreason.engine.plan.ir import plain
-from kgreason.engine.plan.placement import inputs
-from kgreason.engine.relations.fact_tables import decode
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.plan.ir import inputs, plain
+from kgreason.engine.relations.fact_tables import CODED, Kind, decode
 from kgreason.engine.relations.relation import Relation
 from kgreason.engine.relations.rows import Rows, chunks
-from kgreason.engine.seminaive.operators import Batches, Looking
-from kgreason.engine.seminaive.rule_pipeline import Pipeline
+from kgreason.engine.seminaive.grouped_aggregates import Groups, grouping
+from kgreason.engine.seminaive.rule_pipeline import Batches, Lookup, Pipeline
+from kgreason.engine.seminaive.value_aggregates import Gathered, NoTotal
 from kgreason.engine.statistics import JoinStats, RoundStats, RuleStats
 from kgreason.language.check.checked_program import Aggregation, Assign, CheckedRule
 from kgreason.language.syntax.syntax_tree import Constant, Variable
 from kgreason.language.values import Value, brief, elements, source
 
-FLOORS = {"msum": 0, "mprod": 1}
-"""Least contribution with which a total never falls, as recursion needs it."""
+FLOORS = {"msum": 0, "mprod": 1}  # least contribution with which a total never falls
 
 
 class Rule(ABC):
@@ -44,7 +40,7 @@ class Rule(ABC):
         kinds: Mapping[str, Sequence[Kind]],
         relations: Mapping[str, Relation],
         nulls: Nulls,
-        stratum: ir.StratumPlan,
+        live: frozenset[str],
     ) -> None:
         self.plan = plan
         self.head = relations[plan.rule.head.predicate]
@@ -54,10 +50,7 @@ class Rule(ABC):
         self.facts = self.changed = self.tried = 0
         self.rounds: list[RoundStats] = []
         self.relations = relations
-        self.stratum = stratum
-        self._pipeline = Pipeline(
-            relations, kinds, plan.kinds, nulls.symbols, plan.rule, stratum.predicates, nulls
-        )
+        self._pipeline = Pipeline(relations, kinds, plan.kinds, plan.rule, live, nulls)
 
     def pipeline(self) -> Pipeline:
         """New pipeline of the rule, without stages."""
@@ -66,12 +59,11 @@ class Rule(ABC):
     @cached_property
     def lines(self) -> list[tuple[Relation | None, Pipeline]]:
         """Pipelines, each with the relation whose recent rows it reads (if any); creates the indexes they use."""
-        made: list[tuple[Relation | None, Pipeline]] = []
-        for line in self.plan.lines:
-            pipeline = self.pipeline()
+        pipelines = [self.pipeline() for _ in self.plan.lines]
+        for line, pipeline in zip(self.plan.lines, pipelines, strict=True):
             self.build(line, pipeline)
-            made.append((self.relations[line.recent] if line.recent else None, pipeline))
-        return made
+        recent = [self.relations[line.recent] if line.recent else None for line in self.plan.lines]
+        return list(zip(recent, pipelines, strict=True))
 
     @abstractmethod
     def build(self, line: ir.Line, pipeline: Pipeline) -> None:
@@ -107,7 +99,7 @@ class Rule(ABC):
         """Statistics of its joins so far."""
         for _, pipeline in self.__dict__.get("lines", ()):
             for stage in pipeline.stages:
-                if isinstance(stage, Looking) and stage.probed:
+                if isinstance(stage, Lookup) and stage.probed:
                     yield JoinStats(
                         self.plan.rule.text, stage.probe.text, stage.probed, stage.found, stage.seconds
                     )
@@ -144,16 +136,10 @@ class Rule(ABC):
     def example(self, row: int = -1) -> str:
         """Example of a fact or group that changed in the last round, for error messages."""
         recent = self.head.rows(ir.Part.RECENT)[row:][:1]
-        values = [
-            decode(kind, recent[:, i].copy(), self.symbols)[0]
-            for i, kind in enumerate(self.kinds)
-            if len(recent)
-        ]
-        return (
-            f", for instance {self.plan.rule.head.predicate}({', '.join(map(brief, values))})"
-            if values
-            else ""
-        )
+        if not len(recent) or not self.kinds:
+            return ""
+        values = [decode(kind, recent[:, i].copy(), self.symbols)[0] for i, kind in enumerate(self.kinds)]
+        return f", for instance {self.plan.rule.head.predicate}({', '.join(map(brief, values))})"
 
     def longer(self, given: int, most: int) -> int | None:
         """Index of a recent fact that holds a value with code at least `given` and more than `most` elements."""
@@ -234,7 +220,7 @@ class Aggregating(Rule):
         """Head rows of the groups whose totals changed."""
         try:
             groups, totals = self._totals()
-        except Unfit as error:
+        except NoTotal as error:
             row = self.groups.group(error.group)
             hint = CONTRIBUTIONS if error.what == "integer overflow" else error.hint
             what = f"{error.what} in {self.aggregation.function}"
@@ -257,9 +243,7 @@ class Aggregating(Rule):
                 shown = pipeline.scope.binding(batch[0], pipeline.scope.shown)
                 plain = isinstance(self.aggregation.argument, Variable)
                 self.first = shown if plain else value + (f" ({shown})" if shown else "")
-            changes = self.groups.add(batch)
-            if self.plan.recursive:
-                self.groups.track(changes)
+            self.groups.add(batch, track=self.plan.recursive)
         return self.groups.changes() if self.plan.recursive else self.groups.totals()
 
     def _check(self, pipeline: Pipeline, batch: Rows, floor: int) -> None:
@@ -268,11 +252,8 @@ class Aggregating(Rule):
             row = batch[int(np.argmax(low))]
             value = decode(self.groups.kind, row[-1:].copy(), self.symbols)[0]
             wrong = "negative" if floor == 0 else f"below {floor}"
-            raise pipeline.scope.error(
-                f"contribution {source(value)} to {self.aggregation.function} in recursion is {wrong}",
-                row,
-                pipeline.scope.shown,
-            )
+            what = f"contribution {source(value)} to {self.aggregation.function} in recursion is {wrong}"
+            raise pipeline.scope.error(what, row, pipeline.scope.shown)
 
     def example(self, row: int = -1) -> str:
         """Example of a total or fact of the last round, for error messages."""

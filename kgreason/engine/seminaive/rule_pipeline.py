@@ -1,75 +1,56 @@
-"""Pipeline of a rule: the stages of its operators in sequence."""
+"""Pipeline of a rule: physical operators as stages that transform batches of rows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from copy import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from time import perf_counter
 
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.engine.expressions.compiled_expressions import CODED, Inventor, Scope, coded, has_skolem
+from kgreason.engine.chase.nulls import Nulls
+from kgreason.engine.expressions.compiled_expressions import Scope, has_skolem
 from kgreason.engine.plan import ir
-from kgreason.engine.relations.kinds import Kind
-from kgreason.engine.relations.relation import Relation
-from kgreason.engine.relations.rows import Rows
-from kgreason.engine.relations.symbols import Symbols
-from kgreason.engine.relations.value_columns import sought
-from kgreason.engine.seminaive.operators import (
-    Batches,
-    Condition,
-    Joining,
-    Layout,
-    Matching,
-    Probe,
-    Stage,
-    admitting,
-    filtering,
-    gathering,
-    inventing,
-)
+from kgreason.engine.relations import index_kernels
+from kgreason.engine.relations.fact_tables import CODED, Kind, coded, sought
+from kgreason.engine.relations.relation import Index, Relation
+from kgreason.engine.relations.rows import CHUNK, Rows
+from kgreason.engine.relations.symbols import Codes, Symbols
+from kgreason.engine.seminaive.value_aggregates import misfit
 from kgreason.language.check.checked_program import Aggregation, Assign, CheckedAtom, CheckedRule, Filter
 from kgreason.language.syntax.syntax_tree import Constant, Expression, Variable
 
+Batches = Iterator[Rows]
+Stage = Callable[[Batches], Batches]
+Layout = tuple[str, ...]
+Condition = Callable[[Rows], npt.NDArray[np.bool_]]
 
+
+@dataclass
 class Pipeline:
     """Stages of a sequence of operators, appended one by one.
 
-    Parameters
-    ----------
-    relations
-        Relations by predicate.
-    kinds
-        Kinds of the columns, by predicate.
-    variables
-        Kinds of the variables of the rule.
-    live
-        Predicates of the current stratum.
-    nulls
-        Source of the nulls of existential variables and Skolem terms.
+    A stage maps a stream of batches to a stream of batches. Rows are coded; `layout` names the variable of each column.
+    A batch holds at most `CHUNK` rows and is valid only until the next one is requested, because stages reuse their
+    buffers. `live` are the predicates of the current stratum; `scans` states whether the source is a scan of an atom.
     """
 
-    def __init__(
-        self,
-        relations: Mapping[str, Relation],
-        kinds: Mapping[str, Sequence[Kind]],
-        variables: Mapping[str, Kind],
-        symbols: Symbols,
-        rule: CheckedRule,
-        live: frozenset[str],
-        nulls: Inventor | None = None,
-    ) -> None:
-        self.relations = relations
-        self.kinds = kinds
-        self.variables = variables
-        self.symbols = symbols
-        self.rule = rule
-        self.live = live
-        self.nulls = nulls
-        self.layout: Layout = ()
-        self.stages: list[Stage] = []
-        self.scans = False  # whether the source is a scan of an atom
-        self.source: Callable[[], Batches] = lambda: iter([np.empty((1, 0), dtype=np.int64)])
+    relations: Mapping[str, Relation]
+    kinds: Mapping[str, Sequence[Kind]]
+    variables: Mapping[str, Kind]
+    rule: CheckedRule
+    live: frozenset[str]
+    nulls: Nulls
+    layout: Layout = ()
+    stages: list[Stage] = field(default_factory=list)
+    scans: bool = False
+    source: Callable[[], Batches] = lambda: iter([np.empty((1, 0), dtype=np.int64)])
+
+    @property
+    def symbols(self) -> Symbols:
+        """Symbol table of all values."""
+        return self.nulls.symbols
 
     def run(self) -> Batches:
         """Batches from the last stage."""
@@ -89,7 +70,8 @@ class Pipeline:
             case ir.AntiJoin(atom):
                 self._anti_join(atom)
             case Filter(expression):
-                self.stages.append(filtering(self.scope.condition(expression)))
+                condition = self.scope.condition(expression)
+                self.stages.append(each(lambda rows: rows[np.broadcast_to(condition(rows), len(rows))]))
             case Assign(variable, expression):
                 self._assign(variable, expression)
             case ir.Invent():
@@ -115,37 +97,63 @@ class Pipeline:
             self._gather([*(self.layout.index(name) for name in names), self._coding(function, kind, kind)])
             self.layout = (*names, f"#{argument}")
         if kind is Kind.ANY and self.rule.aggregation is not None:
-            self.stages.append(admitting(self.rule.aggregation, self.scope))
+            self._check_contributions(self.rule.aggregation)
         return kind
+
+    def _check_contributions(self, aggregation: Aggregation) -> None:
+        """Raise an error for values (last column, kind ANY) that the aggregate does not accept."""
+        scope = self.scope
+
+        def check(rows: Rows) -> Rows:
+            found = misfit(aggregation, rows[:, -1], scope.symbols)
+            if found is not None:
+                at, refusal = found
+                hint = refusal.hint and refusal.hint.replace("...", str(aggregation.argument))
+                raise scope.error(refusal.what, rows[at], scope.shown, hint)
+            return rows
+
+        self.stages.append(each(check))
 
     def successor(self, layout: Layout) -> Pipeline:
         """Copy without stages, for the operators after an aggregate."""
-        other = copy(self)
-        other.layout, other.stages = layout, []
-        return other
+        return replace(self, layout=layout, stages=[])
 
     def _assign(self, variable: str, expression: Expression) -> None:
         kind, function = self.scope.compile(expression)
         target = self.variables[variable]
-        sources = [*range(len(self.layout)), self._coding(function, kind, target)]
-        self.stages.append(gathering(sources, target in CODED and has_skolem(expression)))
+        self._gather([*range(len(self.layout)), self._coding(function, kind, target)])
+        if target in CODED and has_skolem(expression):  # a negative code marks a null that the chase omits
+            self.stages.append(each(lambda rows: rows[rows[:, -1] >= 0]))
         self.layout = (*self.layout, variable)
 
     def _invent(self, operator: ir.Invent) -> None:
-        assert self.nulls is not None
         frontier = tuple(dict.fromkeys(v for i in operator.inventions for v in i.frontier))
         columns = [self.layout.index(v) for v in frontier]
         kinds = [self.variables[v] for v in frontier]
-        self.stages.append(inventing(self.nulls, self.rule, operator, columns, kinds))
+
+        def invent(rows: Rows) -> Rows:
+            arguments = np.ascontiguousarray(rows[:, columns])
+            kept, codes = self.nulls.activate(self.rule, operator.inventions, arguments, kinds)
+            return np.ascontiguousarray(np.column_stack((rows, codes))[kept])
+
+        self.stages.append(each(invent))
         self.layout = (*self.layout, *(i.variable for i in operator.inventions))
 
     def _coding(
         self, function: Callable[[Rows], npt.NDArray[np.generic]], kind: Kind, target: Kind
-    ) -> Callable[[Rows], npt.NDArray[np.int64]]:
+    ) -> Callable[[Rows], Codes]:
         return lambda rows: coded(function(rows), kind, target, self.symbols)
 
-    def _gather(self, sources: Sequence[int | Callable[[Rows], npt.NDArray[np.int64]]]) -> None:
-        self.stages.append(gathering(sources))
+    def _gather(self, sources: Sequence[int | Callable[[Rows], Codes]]) -> None:
+        """Append a projection: each column is a column of the rows or the result of a function."""
+
+        def gather(rows: Rows) -> Rows:
+            out = np.empty((len(rows), len(sources)), dtype=np.int64)
+            for j, source in enumerate(sources):
+                out[:, j] = rows[:, source] if isinstance(source, int) else source(rows)
+            return out
+
+        self.stages.append(each(gather))
 
     def _codes(self, atom: CheckedAtom) -> list[int | None]:
         kinds = self.kinds[atom.predicate]
@@ -191,8 +199,7 @@ class Pipeline:
 
     def _anti_join(self, atom: CheckedAtom) -> None:
         relation, repeats = self.relations[atom.predicate], _repeats(atom)
-        # An index cannot compare columns of one row, so that it gets only the rows whose repeated columns
-        # agree.
+        # An index cannot compare columns of one row, so that it gets only the rows whose repeated columns agree.
         if repeats:
             rows = relation.rows(ir.Part.ALL)
             agree = np.logical_and.reduce([rows[:, i] == rows[:, j] for i, j in repeats])
@@ -202,7 +209,7 @@ class Pipeline:
         self.stages.append(Matching(self._probe(atom, relation, whole=True), ir.Part.ALL, False))
 
     def _project(self, atom: CheckedAtom) -> None:
-        sources: list[int | Callable[[Rows], npt.NDArray[np.int64]]] = []
+        sources: list[int | Callable[[Rows], Codes]] = []
         for term, target in zip(atom.terms, self.kinds[atom.predicate], strict=True):
             if isinstance(term, Variable) and self.variables[term.name] is target:
                 sources.append(self.layout.index(term.name))
@@ -226,10 +233,10 @@ def read(atom: CheckedAtom, relation: Relation, part: ir.Part, codes: Sequence[i
     fixed = [(i, c) for i, c in enumerate(codes) if c is not None]
     same = _repeats(atom)
     for rows in relation.batches(part):
-        keep = np.ones(len(rows), dtype=np.bool_) if fixed or same else None
-        if keep is None:
+        if not fixed and not same:
             yield rows
             continue
+        keep = np.ones(len(rows), dtype=np.bool_)
         for i, c in fixed:
             keep &= rows[:, i] == c
         for i, j in same:
@@ -246,3 +253,165 @@ def _repeats(atom: CheckedAtom) -> list[tuple[int, int]]:
             if j != i:
                 pairs.append((j, i))
     return pairs
+
+
+@dataclass(frozen=True)
+class Probe:
+    """Lookup of rows in the index of the relation of an atom, by its text.
+
+    Each column of the index has a `key`: a column of the rows or, if negative, -1 - position in `constants`. `checks`
+    are equalities not covered by the index, as (column of the atom, column of the rows or constant).
+    """
+
+    index: Index
+    key: Codes
+    constants: Codes
+    checks: tuple[tuple[int, int], ...]
+    text: str
+
+    @classmethod
+    def make(
+        cls,
+        atom: CheckedAtom,
+        relation: Relation,
+        layout: Layout,
+        codes: Sequence[int | None],
+        live: bool,
+        whole: bool = False,
+    ) -> Probe:
+        """Create the probe of an atom; `live` if its relation still grows, so that fluid values are not hashed.
+
+        A `whole` probe covers all equalities by the index, except those of fluid values.
+        """
+        columns: list[int] = []
+        key: list[int] = []
+        constants: list[int] = []
+        checks: list[tuple[int, int]] = []
+        for i, (term, constant) in enumerate(zip(atom.terms, codes, strict=True)):
+            if constant is not None:
+                source = -1 - len(constants)
+                constants.append(constant)
+            elif isinstance(term, Variable) and term.name in layout:
+                source = layout.index(term.name)
+            else:
+                continue
+            if live and i == relation.fluid:
+                checks.append((i, source))
+            else:
+                columns.append(i)
+                key.append(source)
+        enough = columns if whole else relation.enough(columns)
+        checks += [(i, source) for i, source in zip(columns, key, strict=True) if i not in enough]
+        key = [source for i, source in zip(columns, key, strict=True) if i in enough]
+        index = relation.index(tuple(enough))
+        return cls(
+            index,
+            np.array(key, dtype=np.int64),
+            np.array(constants, dtype=np.int64),
+            tuple(checks),
+            str(atom),
+        )
+
+
+class Lookup:
+    """Stage that looks up rows in an index, with counters."""
+
+    def __init__(self, probe: Probe, part: ir.Part) -> None:
+        self.probe = probe
+        self.part = part
+        self.probed = self.found = 0
+        self.seconds = 0.0
+
+
+class Joining(Lookup):
+    """Join stage: writes the selected columns of each pair into its buffer and filters them by conditions."""
+
+    def __init__(
+        self, probe: Probe, part: ir.Part, takes: Sequence[int], conditions: Sequence[Condition] = ()
+    ) -> None:
+        super().__init__(probe, part)
+        self.conditions = conditions
+        self.takes = np.array(takes, dtype=np.int64)
+        self.out: Rows = np.empty((256, len(takes)), dtype=np.int64)
+
+    def __call__(self, batches: Batches) -> Batches:
+        """Join all batches."""
+        probe, index = self.probe, self.probe.index
+        relation = index.relation
+        for batch in batches:
+            limit = relation.limit(self.part)
+            self.probed += len(batch)
+            i, at = 0, -1
+            while i < len(batch):
+                start = perf_counter()
+                i, at, n = index_kernels.join(
+                    batch,
+                    probe.key,
+                    probe.constants,
+                    relation.buffer,
+                    index.folded,
+                    index.entries,
+                    index.slots.array,
+                    index.following,
+                    index.base,
+                    limit,
+                    self.takes,
+                    index.where,
+                    self.out,
+                    i,
+                    at,
+                )
+                self.seconds += perf_counter() - start
+                self.found += n
+                found = self.out[:n]
+                if n and self.conditions:
+                    found = found[np.logical_and.reduce([holds(found) for holds in self.conditions])]
+                if len(found):
+                    yield found
+                if i < len(batch) and len(self.out) < CHUNK:
+                    self.out = np.empty((4 * len(self.out), self.out.shape[1]), dtype=np.int64)
+
+
+class Matching(Lookup):
+    """Semi-join (`wanted` true) or anti-join stage: keeps the rows with or without a partner."""
+
+    def __init__(self, probe: Probe, part: ir.Part, wanted: bool) -> None:
+        super().__init__(probe, part)
+        self.wanted = wanted
+
+    def __call__(self, batches: Batches) -> Batches:
+        """Filter all batches."""
+        probe, index = self.probe, self.probe.index
+        relation = index.relation
+        for batch in batches:
+            start = perf_counter()
+            found = np.empty(len(batch), dtype=np.bool_)
+            index_kernels.matches(
+                batch,
+                probe.key,
+                probe.constants,
+                index.entries,
+                index.slots.array,
+                index.following,
+                index.base,
+                relation.limit(self.part),
+                found,
+            )
+            kept = batch[found if self.wanted else ~found]
+            self.seconds += perf_counter() - start
+            self.probed += len(batch)
+            self.found += len(kept)
+            if len(kept):
+                yield kept
+
+
+def each(function: Callable[[Rows], Rows]) -> Stage:
+    """Stage that applies a function to each batch and drops empty results."""
+
+    def stage(batches: Batches) -> Batches:
+        for batch in batches:
+            found = function(batch)
+            if len(found):
+                yield found
+
+    return stage

@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.errors import EvaluationError
-from kgreason.engine.relations.fact_tables import Facts, Table, doubles
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Facts, Kind, Table, doubles
 from kgreason.graph.induced.situations import Ints, Sight, Situations
 from kgreason.graph.knowledge_graph import Vertices
 from kgreason.language.check.checked_program import (

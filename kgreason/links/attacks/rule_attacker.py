@@ -19,8 +19,7 @@ import numpy.typing as npt
 from kgreason.base.errors import AnonymizationError, ProgramError
 from kgreason.base.progress import SILENT, Progress
 from kgreason.base.setting_fields import check_numbers, check_probabilities
-from kgreason.engine.relations.fact_tables import Facts, Table, doubles
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Facts, Kind, Table, doubles
 from kgreason.language.check.checked_program import CheckedAtom, CheckedProgram, CheckedRule, Stratum
 from kgreason.language.check.program_checker import restricted
 from kgreason.language.syntax.syntax_tree import Constant, Term, Variable

@@ -1,8 +1,8 @@
 """Compiled breadth-first walks over steps, one for each fixed value of a separable recursion.
 
-States are numbered 0, 1, ...; steps are in compressed sparse rows: those from state s are
-``ptr[s]:ptr[s+1]``. The walk for value i begins at the states ``seeds[seed_ptr[i]:seed_ptr[i+1]]``. Reached
-states are appended to `out`, which also serves as the queue.
+States are numbered 0, 1, ...; steps are in compressed sparse rows: those from state s are ``ptr[s]:ptr[s+1]``. The walk
+for value i begins at the states ``seeds[seed_ptr[i]:seed_ptr[i+1]]``. Reached states are appended to `out`, which also
+serves as the queue.
 """
 
 from __future__ import annotations
@@ -12,15 +12,7 @@ from kgreason.base.jit import Doubles, Ints, Rows, Shorts, kernel
 
 @kernel
 def by_source(source: Shorts, ptr: Ints, order: Ints) -> None:
-    """Sort steps by source, in linear time.
-
-    Parameters
-    ----------
-    ptr
-        Zeros, one more than there are states; receives the row bounds.
-    order
-        Receives the permutation that sorts the steps.
-    """
+    """Sort steps by source in linear time: `ptr`, initially zeros, receives row bounds, `order` the permutation."""
     for i in range(len(source)):
         ptr[source[i] + 1] += 1
     for s in range(len(ptr) - 1):
@@ -40,12 +32,7 @@ def by_source(source: Shorts, ptr: Ints, order: Ints) -> None:
 def preorder(ptr: Ints, to: Shorts, sum_ptr: Ints, sum_to: Shorts, stack: Shorts, numbers: Shorts) -> None:
     """Number the states in depth-first preorder, so that states visited in one walk are close in memory.
 
-    Parameters
-    ----------
-    stack
-        Buffer for all steps and one more.
-    numbers
-        Initially -1; receives the new number of each state.
+    `stack` has room for all steps and one more; `numbers`, initially -1, receives the new number of each state.
     """
     n = 0
     for root in range(len(numbers)):
@@ -85,19 +72,9 @@ def reach(
 ) -> tuple[int, int, int]:
     """Walk for the values first, ..., last - 1, while `out` has room for all states.
 
-    Parameters
-    ----------
-    stamps
-        One per state, owned by the thread, initially 0. Value i leaves the stamp ``i + 1``.
-    used
-        Number of used entries of `out`.
-    counts
-        Receives the number of states reached from each value.
-
-    Returns
-    -------
-    tuple
-        The value with which to continue, the number of used entries of `out`, and the number of tried steps.
+    `stamps`, initially 0, has one entry per state and is owned by the thread: value i leaves the stamp ``i + 1``.
+    `counts` receives the number of states reached from each value. Returns the value with which to continue, the number
+    of used entries of `out`, and the number of tried steps.
     """
     i = first
     tried = 0
@@ -167,26 +144,15 @@ def accumulate(
 ) -> tuple[int, int, int]:
     """Walk like `reach`; a state is also reached when the total weight of steps from reached states passes a bound.
 
-    With a tally, count the work of each rule in each round. A round is one step of all walks from the states
-    reached in the previous round, as in semi-naive evaluation.
+    Weights of the steps `sum_to` are summed at their target, with the precision of a double-double. All targets in
+    ``[p * n, (p + 1) * n)`` have bound p of ``len(bounds)``: the greatest total that does not pass the threshold; n is
+    the number of states divided by that of bounds. `cells`, owned by the thread and initially 0, has four entries per
+    state: stamp of the walk that reached it; stamp of its total; high and low part of the total.
 
-    Parameters
-    ----------
-    rules
-        Number of the rule of each plain step, for the tally.
-    sum_ptr, sum_to, weights
-        Steps whose weights are summed at their target, with the precision of a double-double.
-    sum_rules
-        Number of the rule with each bound, for the tally.
-    bounds
-        Greatest totals that do not pass the thresholds; all targets in ``[p * n, (p + 1) * n)`` have bound p
-        of ``len(bounds)``, where n is the number of states divided by that of bounds.
-    cells
-        Four per state: stamp of the walk that reached it; stamp of its total; high and low part of the total.
-        Owned by the thread, initially 0.
-    tally
-        One row per round, the last one for all later rounds too; two columns per rule, to which the numbers
-        of tried steps and of new states are added. Without rows nothing is counted.
+    With rows in `tally`, count the work of each rule in each round. A round is one step of all walks from the states
+    reached in the previous round, as in semi-naive evaluation. There is one row per round, the last one for all later
+    rounds too, and two columns per rule, for tried steps and new states; `rules` and `sum_rules` are the numbers of the
+    rules of plain steps, and of the rule with each bound.
     """
     i = first
     tried = 0

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.engine.expressions.scalars import (
+from kgreason.engine.expressions.builtin_functions import (
     Refusal,
     checked,
     described,
@@ -23,25 +23,21 @@ from kgreason.engine.expressions.scalars import (
 from kgreason.engine.plan.expression_kinds import COLLECTIONS, kind_of, remedy
 from kgreason.engine.plan.ir import plain
 from kgreason.engine.plan.static_kinds import COLLECTING
-from kgreason.engine.relations.fact_tables import Codes, decode
-from kgreason.engine.relations.kinds import Kind
+from kgreason.engine.relations.fact_tables import Kind, decode, encoded
 from kgreason.engine.relations.rows import Rows
-from kgreason.engine.relations.symbols import Symbols, key, rank, to_doubles
-from kgreason.engine.relations.value_columns import encoded
+from kgreason.engine.relations.symbols import Codes, Symbols, key, rank, to_doubles
 from kgreason.language.check.checked_program import Aggregation
 from kgreason.language.values import Value
 
 NUMERIC = frozenset({"sum", "prod", "avg", "median"})
 
 
-class Unfit(Exception):
-    """A group has no total: number of the group, reason and hint."""
+class NoTotal(Refusal):
+    """A group, given by its number, has no total."""
 
     def __init__(self, group: int, refusal: Refusal) -> None:
-        super().__init__(refusal.what)
+        super().__init__(refusal.what, refusal.hint)
         self.group = group
-        self.what = refusal.what
-        self.hint = refusal.hint
 
 
 def misfit(aggregation: Aggregation, values: Codes, symbols: Symbols) -> tuple[int, Refusal] | None:
@@ -50,9 +46,8 @@ def misfit(aggregation: Aggregation, values: Codes, symbols: Symbols) -> tuple[i
     if name not in NUMERIC and name not in ("min", "max"):
         return None
     found, first = np.unique(values, return_index=True)
-    for at, value in sorted(
-        zip(first.tolist(), symbols.values(found.tolist()), strict=True), key=lambda x: x[0]
-    ):
+    order = np.argsort(first)
+    for at, value in zip(first[order].tolist(), symbols.values(found[order].tolist()), strict=True):
         try:
             no_null(aggregation.function, value)
         except Refusal as refusal:
@@ -71,26 +66,19 @@ class Gathered:
     """
 
     def __init__(
-        self,
-        aggregation: Aggregation,
-        width: int,
-        contributors: int,
-        kind: Kind,
-        symbols: Symbols,
-        double: bool = False,
+        self, aggregation: Aggregation, width: int, kind: Kind, symbols: Symbols, double: bool = False
     ) -> None:
         self.name = plain(aggregation)
         self.kind = kind
         self.symbols = symbols
         self.double = double  # whether numbers of kind ANY are doubles
         self.width = width
-        self.contributors = contributors
         self.numbers: dict[tuple[int, ...], int] = {}  # numbers of the groups
         self.held: list[dict[Hashable, Value]] = []  # by group: contributor or element -> value
         self.changed: dict[int, None] = {}
         self.result = Kind.DOUBLE if self.name in ("avg", "median") else COLLECTING.get(self.name, kind)
 
-    def group(self, number: int) -> npt.NDArray[np.int64]:
+    def group(self, number: int) -> Codes:
         """Coded variables of a group."""
         return np.array(list(self.numbers)[number], dtype=np.int64)
 
@@ -99,14 +87,8 @@ class Gathered:
         numbers: list[Any] = decode(self.kind, values, self.symbols)
         return np.array([number < floor for number in numbers], dtype=np.bool_)
 
-    def add(self, batch: Rows) -> int:
-        """Add contributions; returns 0, because there is nothing to track.
-
-        Raises
-        ------
-        Unfit
-            If two values of one contributor are not comparable.
-        """
+    def add(self, batch: Rows, *, track: bool) -> None:  # noqa: ARG002
+        """Add contributions; `NoTotal` if two values of one contributor are not comparable."""
         values = decode(self.kind, np.ascontiguousarray(batch[:, -1]), self.symbols)
         values = to_doubles(values) if self.double else values
         width = self.width
@@ -116,19 +98,9 @@ class Gathered:
                 self.held.append({})
                 self.changed[number] = None
             self._keep(number, tuple(row[:-1]), value)
-        return 0
-
-    def track(self, changes: int) -> None:
-        """Do nothing: `changes` recomputes totals."""
 
     def changes(self) -> tuple[Rows, Codes]:
-        """Groups whose total may have changed since the last call, and the coded totals.
-
-        Raises
-        ------
-        Unfit
-            If a group has no total.
-        """
+        """Groups whose total may have changed since the last call, and the coded totals; `NoTotal` for an error."""
         changed, self.changed = list(self.changed), {}
         groups = list(self.numbers) if changed else []
         rows = np.array([groups[n] for n in changed], dtype=np.int64).reshape(len(changed), self.width)
@@ -137,7 +109,7 @@ class Gathered:
             try:
                 totals.append(checked(TOTALS[self.name](list(self.held[group].values()))))
             except Refusal as refusal:
-                raise Unfit(group, refusal) from None
+                raise NoTotal(group, refusal) from None
         coded = encoded(totals, self.result, self.symbols)
         return rows, np.ascontiguousarray(coded).view(np.int64)
 
@@ -157,7 +129,7 @@ class Gathered:
             self._put(group, at, value)
             return
         if self.name != "list" and not _comparable(old, value):
-            raise Unfit(group, _meeting(old, value))
+            raise NoTotal(group, _meeting(old, value))
         falls = self.name == "min" or (self.name == "prod" and min(rank(old), rank(value)) < rank(1))
         if rank(value) < rank(old) if falls else rank(old) < rank(value):
             held[at] = value

@@ -1,1 +1,0 @@
-"""Grouped aggregates and their compiled kernels."""
