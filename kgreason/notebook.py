@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kgreason.engine.relations.fact_tables import Facts
     from kgreason.graph.knowledge_graph import KnowledgeGraph
     from kgreason.isomorphism.attacks.attack_results import Attacks
-    from kgreason.isomorphism.result import Anonymization
+    from kgreason.isomorphism.definition import Anonymization
     from kgreason.isomorphism.risk.advice import Risk
     from kgreason.isomorphism.verification.verdict import Verdict
     from kgreason.links.attacks.disclosure import Disclosure
@@ -161,7 +161,7 @@ def _verdict(asked: str, found: Examined, figures: Iterable[Item], notes: Iterab
     return _judged(f"Verdict: {asked}", found, figures, findings(found), notes)
 
 
-@shows("kgreason.isomorphism.result.Anonymization")
+@shows("kgreason.isomorphism.definition.Anonymization")
 def _(found: Anonymization) -> View:
     from kgreason.isomorphism import report
 
@@ -223,7 +223,7 @@ def _rest(found: Anonymization | PeopleAnonymization | LinksAnonymization) -> It
 
 
 for name, title, family, items in (
-    ("kgreason.isomorphism.result.Score", "Score of a release", "isomorphism", "score_items"),
+    ("kgreason.isomorphism.definition.Score", "Score of a release", "isomorphism", "score_items"),
     (
         "kgreason.isomorphism.utility.query_utility.Utility",
         "Utility of a release",

@@ -6,8 +6,8 @@ from functools import singledispatch
 
 from kgreason.base.errors import CallError
 from kgreason.base.progress import SILENT, Progress
+from kgreason.isomorphism.definition import Anonymization
 from kgreason.isomorphism.report import private_report as of_graph
-from kgreason.isomorphism.result import Anonymization
 from kgreason.links.report import private_report as of_links
 from kgreason.links.result import LinksAnonymization
 from kgreason.people.report import private_report as of_people

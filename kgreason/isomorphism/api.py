@@ -11,8 +11,7 @@ import numpy as np
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.progress import SILENT, Progress
 from kgreason.base.setting_fields import check_ranges, configured, reported, setting
-from kgreason.isomorphism.arguments import anonymizable, attacked_sizes
-from kgreason.isomorphism.graph_input import graph_from, is_graph_like
+from kgreason.isomorphism.arguments import anonymizable, attacked_sizes, graph_from, is_graph_like
 from kgreason.isomorphism.settings import MAX_SUBGRAPHS, Settings
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.reasoning.api import Rules, load
@@ -22,9 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kgreason.graph.knowledge_graph import KnowledgeGraph
-    from kgreason.isomorphism.definition import Anonymizer
-    from kgreason.isomorphism.graph_input import GraphData
-    from kgreason.isomorphism.result import Anonymization
+    from kgreason.isomorphism.arguments import GraphData
+    from kgreason.isomorphism.definition import Anonymization, Anonymizer
 
 SMALLER_LEFT = (
     "-x {x} asks for parts of {x} vertices, which does not cover smaller ones: the rules are not proven to commute "
@@ -61,8 +59,7 @@ def anonymize(rules: Rules, call: Call) -> Anonymization:
     AnonymizationError
         If no anonymization exists for the graph and the parameters, or the folders exist.
     """
-    from kgreason.isomorphism.anonymization import Isomorphism
-    from kgreason.isomorphism.anonymizers.methods import choose, divide
+    from kgreason.isomorphism.anonymization import Isomorphism, choose, divide
     from kgreason.isomorphism.folder import check_publishable
     from kgreason.isomorphism.release_tables import planned
     from kgreason.release import pipeline

@@ -12,8 +12,15 @@ import numpy as np
 from kgreason.base.argument_checks import check_numbers
 from kgreason.base.errors import AnonymizationError, ProgramError, TooLargeError
 from kgreason.base.progress import SILENT, Progress
-from kgreason.isomorphism.arguments import anonymizable, attacked_sizes, check_model, check_relations, mapped
-from kgreason.isomorphism.graph_input import graph_of, read_graph
+from kgreason.isomorphism.arguments import (
+    anonymizable,
+    attacked_sizes,
+    check_model,
+    check_relations,
+    graph_of,
+    mapped,
+    read_graph,
+)
 from kgreason.isomorphism.settings import MAX_EXAMINED, MAX_SUBGRAPHS, Model
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.reasoning.api import Rules, load
@@ -21,9 +28,9 @@ from kgreason.reasoning.api import Rules, load
 if TYPE_CHECKING:
     from kgreason.graph.induced.commutation import Commutation
     from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
+    from kgreason.isomorphism.arguments import ArrowTable, GraphData, GraphLike
     from kgreason.isomorphism.attacks.attack_results import Attacks
-    from kgreason.isomorphism.graph_input import ArrowTable, GraphData, GraphLike
-    from kgreason.isomorphism.result import Score
+    from kgreason.isomorphism.definition import Score
     from kgreason.isomorphism.risk.advice import Risk
     from kgreason.isomorphism.verification.checker import Verdict
     from kgreason.isomorphism.verification.population import Drawn
@@ -245,7 +252,7 @@ def score(
     DataError
         If the graphs do not fit the rules.
     """
-    from kgreason.isomorphism.result import Score
+    from kgreason.isomorphism.definition import Score
     from kgreason.isomorphism.utility.detection_auc import detection
     from kgreason.isomorphism.utility.query_utility import fidelity, utility
 

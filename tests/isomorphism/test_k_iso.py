@@ -111,14 +111,14 @@ def test_every_release_is_verified_and_its_changes_are_counted(graph, k, rules, 
 def test_equal_blocks_are_found_and_nothing_is_changed() -> None:
     edges = [(0, 1, 0.5), (1, 2, 0.25), (2, 3, 1.0), (1, 3, 0.2), (3, 4, 0.3), (4, 5, 0.3)]
     three = build(18, [(u + c, v + c, w) for c in (0, 6, 12) for u, v, w in edges])
-    found = KIso(3).augment(three, REACH, np.random.default_rng(0), SILENT)
+    found = KIso(3, 10).augment(three, REACH, np.random.default_rng(0), SILENT)
     assert (found.figures["edges_inserted"], found.figures["edges_deleted"]) == (0, 0)
 
 
 def test_parallel_edges_that_are_inserted_get_weights_of_their_own() -> None:
     graph = build(4, [(0, 1, w) for w in (0.2, 0.3, 0.4, 0.5, 0.6)] + [(2, 3, 0.2)])
     for seed in range(5):
-        found = KIso(2).augment(graph, REACH, np.random.default_rng(seed), SILENT)
+        found = KIso(2, 10).augment(graph, REACH, np.random.default_rng(seed), SILENT)
         assert found.figures["edges_inserted"] == 4
         assert found.graph.distinct().m == 10
 

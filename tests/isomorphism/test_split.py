@@ -25,9 +25,9 @@ from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.graph.parts import inside, pieces
 from kgreason.isomorphism.anonymizers import split_merge
 from kgreason.isomorphism.anonymizers.assembly import is_symmetric, publish
-from kgreason.isomorphism.anonymizers.bisection import _with_least, partition
 from kgreason.isomorphism.anonymizers.kguard_published import PublishedKguard
 from kgreason.isomorphism.anonymizers.klone import Klone
+from kgreason.isomorphism.anonymizers.partition import _with_least, partition
 from kgreason.isomorphism.anonymizers.split_merge import SplitMerge, joints
 from kgreason.isomorphism.definition import Augmented
 from kgreason.isomorphism.reading import read_parts
@@ -178,7 +178,7 @@ def test_the_checker_knows_exactly_which_edges_may_be_lost() -> None:
 def test_one_and_two_processes_agree(cores: int, ownership_of: Callable[[], KnowledgeGraph]) -> None:
     graph = ownership_of()
     parts = partition(graph, 40, 3)
-    found = SplitMerge(PublishedKguard(2, 3, 2), parts).augment(
+    found = SplitMerge(PublishedKguard(2, 3, 2, 10**7), parts).augment(
         graph, CONTROL, np.random.default_rng(5), SILENT
     )
     (own,) = found.graph.relations.values()

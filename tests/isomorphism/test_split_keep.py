@@ -20,11 +20,9 @@ from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.graph.parts import pieces
 from kgreason.isomorphism.anonymizers import split_merge
 from kgreason.isomorphism.anonymizers.assembly import is_symmetric, publish
-from kgreason.isomorphism.anonymizers.bisection import partition
-from kgreason.isomorphism.anonymizers.degree_diversity import Apart, ties
 from kgreason.isomorphism.anonymizers.klone import Klone
-from kgreason.isomorphism.anonymizers.split_keep import SplitKeep, copies, seam
-from kgreason.isomorphism.anonymizers.stubs import with_stubs, without_stubs
+from kgreason.isomorphism.anonymizers.partition import partition, with_stubs, without_stubs
+from kgreason.isomorphism.anonymizers.split_keep import Apart, SplitKeep, copies, seam, ties
 from kgreason.isomorphism.verification.checker import verify
 from tests.examples import inputs
 from tests.graphs import graphs, mirrored

@@ -17,9 +17,8 @@ import numpy as np
 from kgreason.base.jit import Doubles, Ints, kernel
 from kgreason.base.progress import Progress
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices
-from kgreason.isomorphism.anonymizers.assembly import synthetic_labels
+from kgreason.isomorphism.anonymizers.assembly import labels_with_synthetic
 from kgreason.isomorphism.anonymizers.incoming_sums import lowered
-from kgreason.isomorphism.anonymizers.klone import check_k
 from kgreason.isomorphism.anonymizers.weight_density import GRID, Units
 from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
 from kgreason.isomorphism.definition import Augmented, Guarantee
@@ -237,8 +236,8 @@ class KIso:
         Number M of weight draws, the best of which is kept.
     """
 
-    k: int = 3
-    trials: int = 10
+    k: int
+    trials: int
 
     def augment(
         self, graph: KnowledgeGraph, rules: CheckedProgram, rng: np.random.Generator, progress: Progress
@@ -250,13 +249,12 @@ class KIso:
         AnonymizationError
             If k is less than 2, or weights lie outside [0, 1].
         """
-        check_k(self.k)
         noising = WeightNoising.fit(graph, rules, self.trials)
         place = _arranged(graph, self.k, rng, progress)
         noised = noising.originals(rng, progress)
         changed = {name: agreed(r, place, self.k, rng) for name, r in noised.relations.items()}
-        labels = [*graph.labels.tolist(), *synthetic_labels(graph, len(place) - graph.n)]
-        blocks = KnowledgeGraph(np.array(labels, dtype=object), {n: c.relation for n, c in changed.items()})
+        labels = labels_with_synthetic(graph, len(place) - graph.n)
+        blocks = KnowledgeGraph(labels, {n: c.relation for n, c in changed.items()})
         kept = {name: c.kept for name, c in changed.items()}
         weighed = _told_apart(noising.synthetic(blocks, kept, rng, progress), kept, noising, rng)
         deleted = graph.m - sum(kept.values())

@@ -22,12 +22,11 @@ from kgreason.graph.facts import InducedReasoner
 from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.graph.subgraphs.enumeration import count_connected, small_components, too_many
 from kgreason.graph.subgraphs.member_pools import MOST
-from kgreason.isomorphism.anonymizers.assembly import Pairs, assemble, is_symmetric
-from kgreason.isomorphism.anonymizers.augmentation import Draft
-from kgreason.isomorphism.anonymizers.forbidden_degrees import Standing
-from kgreason.isomorphism.anonymizers.klone import Klone, check_k, check_x, ties_to_largest
+from kgreason.isomorphism.anonymizers.assembly import Pairs, assemble, is_symmetric, ties_to_largest
+from kgreason.isomorphism.anonymizers.augmentation import Augmentation, ForbiddenDegrees
+from kgreason.isomorphism.anonymizers.klone import Klone
 from kgreason.isomorphism.anonymizers.natural_cover import Cover, Lack
-from kgreason.isomorphism.anonymizers.template_copies import Pieces
+from kgreason.isomorphism.anonymizers.template_copies import TemplateCopies
 from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
 from kgreason.isomorphism.definition import Augmented, Guarantee
 from kgreason.language.check.checked_program import CheckedProgram
@@ -40,7 +39,7 @@ Lacks = Sequence[tuple[Cover, Lack]]
 
 
 @dataclass(frozen=True, eq=False)
-class _Mending:
+class _AdditionSearch:
     """Search for additions to a graph with new weights; `covers` are its subgraphs, by size, that need images."""
 
     noising: WeightNoising
@@ -51,15 +50,15 @@ class _Mending:
     rng: np.random.Generator
     progress: Progress
 
-    def least(self, attempts: int) -> Draft | None:
+    def least(self, attempts: int) -> Augmentation | None:
         """Smallest additions of some attempts; `None` if KLONE adds less."""
-        best: Draft | None = None
+        best: Augmentation | None = None
         attempts = max(1, min(_ATTEMPTS, attempts))
         ties = ties_to_largest(self.graph, (), self.rng)
-        first = self._lacks(self._draft(ties))
+        first = self._lacks(self._augmentation(ties))
         for number in range(attempts):
             self.progress.step(f"Making images, attempt {number + 1} of {attempts}")
-            best = self._attempt(self._draft(ties), first, best) or best
+            best = self._attempt(self._augmentation(ties), first, best) or best
             if best is not None and best.added <= _LITTLE:
                 break
         if best is not None:
@@ -67,40 +66,44 @@ class _Mending:
             self.progress.note(f"{vertices:,} vertices and {best.added - vertices:,} edges make all images")
         return best
 
-    def _draft(self, ties: Pairs) -> Draft:
+    def _augmentation(self, ties: Pairs) -> Augmentation:
         graph, bounds = self.graph, self.noising.program.incoming_sums
         x = max(cover.x for cover in self.covers)
-        draft = Draft(graph, x, bounds, self.rng, symmetric=is_symmetric(graph))
+        augmentation = Augmentation(graph, x, bounds, self.rng, symmetric=is_symmetric(graph))
         for source, target in zip(*(ends.tolist() for ends in ties), strict=True):
-            draft.tie(source, target)
-        return draft
+            augmentation.tie(source, target)
+        return augmentation
 
-    def _lacks(self, draft: Draft) -> Lacks:
-        degrees = draft.inner, draft.outer
+    def _lacks(self, augmentation: Augmentation) -> Lacks:
+        degrees = augmentation.inner, augmentation.outer
         return [(cover, cover.lack(degrees, self.progress)) for cover in self.covers]
 
-    def _attempt(self, draft: Draft, lacks: Lacks, best: Draft | None) -> Draft | None:
+    def _attempt(
+        self, augmentation: Augmentation, lacks: Lacks, best: Augmentation | None
+    ) -> Augmentation | None:
         """Additions after which no images lack; `None` if they exceed the best so far, or those of KLONE."""
         graph = self.graph
-        pieces = Pieces(self.noising, graph, self.reasoner, draft, self.rng)
+        copies = TemplateCopies(self.noising, graph, self.reasoner, augmentation, self.rng)
         most = (self.k - 1) * (graph.n + graph.m) if best is None else best.added
         for cover in self.covers:
             cover.forget()
         originals = np.arange(graph.n, dtype=np.int64)
         for turn in range(_ROUNDS):
             lacking = any(len(lack.members) for _, lack in lacks)
-            if not lacking and not any(draft.open):
-                return draft
+            if not lacking and not any(augmentation.open):
+                return augmentation
             for cover, lack in lacks:
                 cover.rely(lack)
-            draft.standing = Standing.of((draft.inner, draft.outer), lacks, originals)
+            augmentation.forbidden = ForbiddenDegrees.of(
+                (augmentation.inner, augmentation.outer), lacks, originals
+            )
             if lacking:
-                pieces.make(lacks, apart=turn >= _FREE)
+                copies.make(lacks, keep_degrees=turn >= _FREE)
             else:
-                draft.settle()
-            if draft.added >= most:
+                augmentation.settle()
+            if augmentation.added >= most:
                 return None
-            lacks = self._lacks(draft)
+            lacks = self._lacks(augmentation)
         return None
 
 
@@ -110,24 +113,12 @@ _VERTEX_EFFORT = 50  # cost of a vertex, in subgraphs
 
 @dataclass(frozen=True)
 class Kguard:
-    """Anonymizer for the subgraphs of given sizes.
+    """Anonymizer for the subgraphs of given sizes, at most 6; smaller components are attacked as a whole."""
 
-    Attributes
-    ----------
-    k
-        Number of occurrences of each attacked subgraph, itself included.
-    sizes
-        Sizes of the attacked subgraphs, at most 6; smaller components are attacked as a whole.
-    trials
-        Number M of weight draws, the best of which is kept.
-    max_subgraphs
-        Graphs with more connected subgraphs of one size are refused.
-    """
-
-    k: int = 3
-    sizes: tuple[int, ...] = (4,)
-    trials: int = 10
-    max_subgraphs: int = 1_000_000_000
+    k: int
+    sizes: tuple[int, ...]
+    trials: int
+    max_subgraphs: int
 
     def augment(
         self, graph: KnowledgeGraph, rules: CheckedProgram, rng: np.random.Generator, progress: Progress
@@ -137,8 +128,8 @@ class Kguard:
         Raises
         ------
         AnonymizationError
-            If k or a size is out of range, there are more than `max_subgraphs` subgraphs, weights lie outside
-            [0, 1], or the graph has vertices but no relation.
+            If there are more than `max_subgraphs` subgraphs of a size, k is too great, weights lie outside [0, 1], or
+            the graph has vertices but no relation.
         """
         self._check(graph, progress)
         noising = WeightNoising.fit(graph, rules, self.trials)
@@ -146,16 +137,23 @@ class Kguard:
         reasoner = InducedReasoner(noised, rules)
         covers = self._covers(noised, reasoner, rng, progress)
         total = sum(cover.count for cover in covers)
-        mending = _Mending(noising, noised, reasoner, covers, self.k, rng, progress)
-        draft = mending.least(_EFFORT // max(1, total + _VERTEX_EFFORT * graph.n))
-        if draft is None:
+        search = _AdditionSearch(noising, noised, reasoner, covers, self.k, rng, progress)
+        augmentation = search.least(_EFFORT // max(1, total + _VERTEX_EFFORT * graph.n))
+        if augmentation is None:
             progress.note("KLONE adds no more than this would: it is used instead")
             return Klone(self.k, self.trials).augment(graph, rules, rng, progress)
         augmented, fixed = assemble(
-            noised, draft.n, draft.edges(), draft.ties, rng, symmetric=draft.symmetric
+            noised,
+            augmentation.n,
+            augmentation.edges(),
+            augmentation.ties,
+            rng,
+            symmetric=augmentation.symmetric,
         )
         # the images are valid for these degrees only
-        if (augmented.in_degree() != draft.inner).any() or (augmented.out_degree() != draft.outer).any():
+        if (augmented.in_degree() != augmentation.inner).any() or (
+            augmented.out_degree() != augmentation.outer
+        ).any():
             raise RuntimeError("KGUARD lost count of degrees")
         figures = {
             "vertices": graph.n,
@@ -171,13 +169,11 @@ class Kguard:
         return Augmented(weighed, Guarantee(self.k, x, tuple(also)), figures, originals=graph.n)
 
     def _check(self, graph: KnowledgeGraph, progress: Progress) -> None:
-        check_k(self.k)
         if self.k - 1 > MOST:
             raise AnonymizationError(
                 f"KGUARD handles k up to {MOST + 1}, not {self.k}", hint="KLONE handles every k"
             )
         for x in self.sizes:
-            check_x(x, graph)
             progress.step(f"Counting subgraphs of {x} vertices")
             if count_connected(graph, x, self.max_subgraphs) > self.max_subgraphs:
                 raise too_many(x, self.max_subgraphs)

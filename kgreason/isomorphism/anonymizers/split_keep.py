@@ -11,6 +11,7 @@ docs/anonymization.md, Split & merge.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,13 +21,17 @@ from kgreason.base.progress import Progress
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
 from kgreason.graph.parts import inside, pieces
 from kgreason.graph.subgraphs.ordered_adjacency import undirected
-from kgreason.isomorphism.anonymizers.assembly import Edges, Pairs, assemble, is_symmetric
-from kgreason.isomorphism.anonymizers.degree_distributions import DegreeDistribution, choose_across
-from kgreason.isomorphism.anonymizers.degree_diversity import Apart, ties
+from kgreason.isomorphism.anonymizers.assembly import Edges, Pairs, assemble, check_vertices, is_symmetric
+from kgreason.isomorphism.anonymizers.degree_distributions import (
+    DegreeDistribution,
+    Degrees,
+    choose_across,
+    halves,
+    partnered,
+)
 from kgreason.isomorphism.anonymizers.incoming_sums import lowered
-from kgreason.isomorphism.anonymizers.klone import check_vertices, halves, partnered
+from kgreason.isomorphism.anonymizers.partition import Glued, stub_relation, with_stubs, without_stubs
 from kgreason.isomorphism.anonymizers.split_merge import augmented, total, with_one_constant
-from kgreason.isomorphism.anonymizers.stubs import Glued, stub_relation, with_stubs, without_stubs
 from kgreason.isomorphism.anonymizers.weight_density import GRID
 from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
 from kgreason.isomorphism.definition import Anonymizer, Augmented, Guarantee
@@ -236,3 +241,102 @@ def _originals_first(
             whole, source=whole.source[order], target=whole.target[order], weight=weight
         )
     return replace(final, relations=relations)
+
+
+@dataclass(frozen=True, eq=False)
+class Apart:
+    """Vertices that must differ in degree: those of a part, and those of a row.
+
+    Attributes
+    ----------
+    part
+        Part of each vertex; -1 for none.
+    rows
+        Vertices with their copies, one row each; int64, shape (any, k).
+    """
+
+    part: Vertices
+    rows: Vertices
+
+    def others(self, v: int) -> Vertices:
+        """Vertices from which v must differ in degree."""
+        part = np.flatnonzero(self.part == self.part[v]) if self.part[v] >= 0 else self.rows[:0, 0]
+        row = self.rows[(self.rows == v).any(axis=1)].ravel()
+        found: Vertices = np.union1d(part, row)
+        others: Vertices = found[found != v]
+        return others
+
+
+def ties(
+    component: Vertices,
+    degrees: tuple[Degrees, Degrees],
+    apart: Apart,
+    rng: np.random.Generator,
+    *,
+    symmetric: bool = False,
+) -> tuple[Pairs, int]:
+    """Choose edges that connect the components.
+
+    Their ends are vertices without degree constraints. A component without such a vertex gets a new one, tied to a
+    vertex of the component by an edge, or by edges via further new vertices until the degree of that vertex differs
+    from all from which it must differ.
+
+    Parameters
+    ----------
+    component
+        Component of each vertex, from 0.
+    degrees
+        Out- and in-degree of each vertex.
+    symmetric
+        Whether the reverse of each edge will be added, too.
+
+    Returns
+    -------
+    edges, n
+        Sources and targets, and the new number of vertices.
+    """
+    count = int(component.max(initial=-1)) + 1
+    if count < 2:
+        return (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)), len(component)
+    loose = apart.part < 0
+    loose[apart.rows.ravel()] = False
+    degrees = degrees[0].copy(), degrees[1].copy()
+    edges: list[tuple[int, int]] = []
+    n = len(component)
+    ends: list[Vertices] = []
+    for c in range(count):
+        members = np.flatnonzero(component == c)
+        own = members[loose[members]]
+        if not len(own):
+            v, phi, more = _least(rng.permutation(members)[:_TRIED_ENDS], degrees, apart, symmetric)
+            own = np.arange(n, n + more)
+            edges += [(v, u) if phi == 0 else (u, v) for u in own.tolist()]
+            n += more
+            for raised in degrees if symmetric else degrees[phi : phi + 1]:
+                raised[v] += more
+        ends.append(own)
+    for c in range(1, count):
+        pair = int(rng.choice(ends[c])), int(rng.choice(ends[int(rng.integers(c))]))
+        edges.append(pair if rng.random() < 0.5 else pair[::-1])
+    chosen = np.array(edges, dtype=np.int64)
+    return (chosen[:, 0].copy(), chosen[:, 1].copy()), n
+
+
+_TRIED_ENDS = 20  # vertices of a component that are tried
+
+
+def _least(
+    members: Vertices, degrees: Sequence[Degrees], apart: Apart, symmetric: bool
+) -> tuple[int, int, int]:
+    """Vertex, direction and number of edges that make the degree of the vertex free; the fewest found."""
+    found = []
+    for v in members.tolist():
+        others = apart.others(v)
+        taken = [set((degree[others] - degree[v]).tolist()) for degree in degrees]
+        if symmetric:
+            taken = [taken[0] | taken[1]]
+        for phi, differences in enumerate(taken):
+            more = next(m for m in range(1, len(differences) + 2) if m not in differences)
+            found.append((more, v, phi))
+    more, v, phi = min(found)
+    return v, phi, more

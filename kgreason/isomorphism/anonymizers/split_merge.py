@@ -32,9 +32,8 @@ from kgreason.base.interrupts import deferred
 from kgreason.base.progress import SILENT, Progress
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
 from kgreason.graph.parts import grouped, inside, pieces
-from kgreason.isomorphism.anonymizers.assembly import Pairs, assemble, is_symmetric
-from kgreason.isomorphism.anonymizers.klone import check_vertices
-from kgreason.isomorphism.anonymizers.stubs import without_stubs
+from kgreason.isomorphism.anonymizers.assembly import Pairs, assemble, check_vertices, is_symmetric
+from kgreason.isomorphism.anonymizers.partition import without_stubs
 from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
 from kgreason.isomorphism.definition import Anonymizer, Augmented, Guarantee
 from kgreason.language.check.checked_program import CheckedProgram

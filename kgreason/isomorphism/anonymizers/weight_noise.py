@@ -14,7 +14,6 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.base.errors import AnonymizationError
 from kgreason.base.progress import Progress
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices, Weights
 from kgreason.isomorphism.anonymizers.incoming_sums import check_sums, fitted_room, room_below
@@ -161,10 +160,6 @@ class WeightNoising:
     @classmethod
     def fit(cls, graph: KnowledgeGraph, program: CheckedProgram, trials: int) -> WeightNoising:
         """Fit the weight distributions to the real weights."""
-        if trials < 1:
-            raise AnonymizationError(
-                f"the number of trials must be at least 1, not {trials}", hint="--trials 10 is usual"
-            )
         densities = {
             name: WeightDensity.fit(r.weight, name, int(np.bincount(pair_numbers(r)).max(initial=1)))
             for name, r in graph.relations.items()

@@ -17,10 +17,9 @@ from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.graph.parts import beside, inside
 from kgreason.graph.subgraphs.member_pools import MOST
 from kgreason.graph.subgraphs.patterns import LARGEST
-from kgreason.isomorphism.anonymizers.bisection import partition
+from kgreason.isomorphism.anonymizers.partition import partition
 from kgreason.isomorphism.risk.candidate_counts import Exposure, of_subgraphs, of_vertices, surveys
-from kgreason.isomorphism.risk.method_costs import Cost, of_kguard, of_klone, of_published
-from kgreason.isomorphism.risk.missing_images import Lacking, lacking
+from kgreason.isomorphism.risk.method_costs import Cost, Lacking, lacking, of_kguard, of_klone, of_published
 from kgreason.isomorphism.risk.occurrences import Survey
 from kgreason.isomorphism.settings import MAX_STORED, MAX_SUBGRAPHS, MAX_VERTICES
 from kgreason.isomorphism.verification.checker import check_parameters

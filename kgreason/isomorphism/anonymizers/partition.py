@@ -12,9 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kgreason.base.errors import AnonymizationError
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices, Weights
 from kgreason.graph.parts import Piece
-from kgreason.isomorphism.anonymizers.assembly import Pairs, synthetic_labels
+from kgreason.graph.subgraphs.ordered_adjacency import undirected
+from kgreason.isomorphism.anonymizers.assembly import Pairs, labels_with_synthetic
 from kgreason.language.check.checked_program import CheckedProgram
 
 
@@ -82,9 +84,8 @@ def with_stubs(
             np.concatenate([np.where(leaves[mine], inner, outer), loops]),
             np.concatenate([np.where(leaves[mine], outer, inner), loops]),
         )
-        labels = np.array(synthetic_labels(piece.graph, len(stubs)), dtype=object)
         relations = {**piece.graph.relations, name: Relation(*ends)}
-        found.append(KnowledgeGraph(np.concatenate([piece.graph.labels, labels], dtype=object), relations))
+        found.append(KnowledgeGraph(labels_with_synthetic(piece.graph, len(stubs)), relations))
     return found
 
 
@@ -129,8 +130,7 @@ def without_stubs(
     for r in graph.relations:
         led = [edges[name][:2] for edges in added] if name and r == largest else []
         relations[r], weighed[r] = _glued(graph, r, divided, augmented, [edges[r] for edges in added], led)
-    labels = np.array(synthetic_labels(graph, n - graph.n), dtype=object)
-    whole = KnowledgeGraph(np.concatenate([graph.labels, labels], dtype=object), relations)
+    whole = KnowledgeGraph(labels_with_synthetic(graph, n - graph.n), relations)
     return Glued(whole, weighed, np.concatenate(part), numbers)
 
 
@@ -176,3 +176,71 @@ def _glued(
         weight = np.concatenate([*known, np.zeros(sum(map(len, source)) - weighed)])
     columns = relation.columns
     return Relation(np.concatenate(source), np.concatenate(target), weight, columns), weighed
+
+
+def partition(graph: KnowledgeGraph, size: int, least: int) -> Vertices:
+    """Partition a graph, deterministically.
+
+    Parameters
+    ----------
+    size
+        Target number of vertices of a part.
+    least
+        Minimum number of vertices of a part; smaller components are not divided.
+
+    Returns
+    -------
+    ndarray
+        int64, shape (n,): the part of each vertex, numbered from 0 without gaps.
+
+    Raises
+    ------
+    AnonymizationError
+        If `size` is below `least`, or the library is not installed.
+
+    Examples
+    --------
+    >>> edges = [(f"{side}{i}", f"{side}{j}") for side in "ab" for i in range(5) for j in range(i)]
+    >>> graph = KnowledgeGraph.from_edges([*edges, ("a0", "b0")])
+    >>> parts = partition(graph, 5, 3)
+    >>> [len(set(parts[:5].tolist())), len(set(parts[5:].tolist())), int(parts.max())]
+    [1, 1, 1]
+    """
+    if size < least:
+        raise AnonymizationError(
+            f"parts of {size} vertices hold no subgraph of {least}",
+            hint=f"choose larger parts, as in --split 1000, or x <= {size}",
+        )
+    count = round(graph.n / size)
+    if count < 2:
+        return np.zeros(graph.n, dtype=np.int64)
+    try:
+        import pymetis
+    except ModuleNotFoundError as error:
+        raise AnonymizationError(
+            "dividing a graph into parts needs the package pymetis",
+            hint="pip install '.[split]' in a checkout of kgreason, or leave --split out",
+        ) from error
+    indptr, neighbours = undirected(graph)
+    adjacency = pymetis.CSRAdjacency(indptr.astype(np.int32), neighbours.astype(np.int32))
+    _, found = pymetis.part_graph(count, adjacency, recursive=True)
+    return _with_least(_whole(graph, np.array(found, dtype=np.int64), least), least)
+
+
+def _whole(graph: KnowledgeGraph, parts: Vertices, least: int) -> Vertices:
+    """Assign components of fewer than `least` vertices, which are attacked as a whole, to the part of one vertex."""
+    _, component = graph.components()
+    small = np.bincount(component)[component] < least
+    _, first = np.unique(component, return_index=True)
+    return np.where(small, parts[first[component]], parts)
+
+
+def _with_least(parts: Vertices, least: int) -> Vertices:
+    """Number parts from 0; parts with too few vertices are merged with the smallest other part."""
+    while True:
+        parts = np.unique(parts, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        sizes = np.bincount(parts)
+        first, *others = np.argsort(sizes, kind="stable").tolist()
+        if sizes[first] >= least or not others:
+            return parts
+        parts = np.where(parts == first, others[0], parts)
