@@ -17,7 +17,7 @@ from kgreason.cli import app
 from kgreason.graph.generators import scale_free
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
 from kgreason.isomorphism.anonymizers.assembly import publish
-from kgreason.isomorphism.anonymizers.k_iso import Arcs, KIso, agreed, align
+from kgreason.isomorphism.anonymizers.k_iso import Arcs, KIso, align, equal_blocks
 from kgreason.isomorphism.definition import Guarantee
 from kgreason.isomorphism.settings import Method
 from kgreason.isomorphism.verification.block_checker import verify
@@ -74,11 +74,11 @@ def test_blocks_agree_with_the_fewest_changes(graph, k, seed) -> None:
     fewest = between + sum(
         min(sum(abs(c - to) for c in each) for to in range(15)) for each in counts.reshape(-1, k).tolist()
     )
-    found = agreed(relation, place, k, rng)
-    assert len(relation) - found.kept + len(found.relation) - found.kept == fewest
+    found, kept = equal_blocks(relation, place, k, rng)
+    assert len(relation) - kept + len(found) - kept == fewest
     old = set(zip(relation.source, relation.target, relation.weight, strict=True))
-    new = list(zip(found.relation.source, found.relation.target, found.relation.weight, strict=True))
-    assert set(new[: found.kept]) <= old
+    new = list(zip(found.source, found.target, found.weight, strict=True))
+    assert set(new[:kept]) <= old
     assert all(block[u] == block[v] for u, v, _ in new)
 
 

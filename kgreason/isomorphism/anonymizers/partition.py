@@ -1,8 +1,14 @@
-"""Parts with stubs: every edge that leaves a part ends at a stub, a vertex that represents the other end.
+"""Partition of a graph into parts by recursive bisection, and merging of augmented parts.
 
-An anonymizer of such a part sees the true degrees of its vertices. Edges to stubs belong to a separate relation, in
-which every stub has a loop. So no subgraph with a stub is isomorphic to one without, and stubs are images of stubs
-only: afterwards they can be removed, and the edges to them replaced by the edges that they represent.
+With *stubs*, every edge that leaves a part ends at a stub, a vertex that represents the other end: an anonymizer of the
+part sees the true degrees of its vertices. Edges to stubs belong to a separate relation, in which every stub has a
+loop. So no subgraph with a stub is isomorphic to one without, and stubs are images of stubs only: afterwards they can
+be removed, and the edges to them replaced by the edges that they represent.
+
+References
+----------
+KGISO, split & merge; G. Karypis, V. Kumar: A fast and high quality multilevel scheme for partitioning irregular
+graphs (METIS, 1998).
 """
 
 from __future__ import annotations
@@ -13,34 +19,70 @@ from dataclasses import dataclass
 import numpy as np
 
 from kgreason.base.errors import AnonymizationError
-from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices, Weights
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices
 from kgreason.graph.parts import Piece
 from kgreason.graph.subgraphs.ordered_adjacency import undirected
-from kgreason.isomorphism.anonymizers.assembly import Pairs, labels_with_synthetic
+from kgreason.isomorphism.anonymizers.assembly import Edges, labels_with_synthetic
 from kgreason.language.check.checked_program import CheckedProgram
 
 
-@dataclass(frozen=True, eq=False)
-class Glued:
-    """Augmented parts with the edges between them restored.
+def partition(graph: KnowledgeGraph, size: int, least: int) -> Vertices:
+    """Partition a graph deterministically into parts of about `size` and at least `least` vertices.
 
-    Attributes
-    ----------
-    graph
-        Vertices of the original graph, then the synthetic ones. In each relation: original edges inside parts,
-        synthetic ones, original edges between parts, and synthetic ones that led to stubs.
-    weighed
-        Number of leading edges of each relation with final weights; the others are drawn later.
-    part
-        Part of each vertex; -1 for former stubs, which are in no image.
-    numbers
-        New number of each vertex of an augmented part; -1 if it was removed.
+    Returns the part of each vertex, int64, numbered from 0 without gaps. Components of fewer than `least` vertices are
+    not divided.
+
+    Raises
+    ------
+    AnonymizationError
+        If `size` is below `least`, or the library is not installed.
+
+    Examples
+    --------
+    >>> edges = [(f"{side}{i}", f"{side}{j}") for side in "ab" for i in range(5) for j in range(i)]
+    >>> graph = KnowledgeGraph.from_edges([*edges, ("a0", "b0")])
+    >>> parts = partition(graph, 5, 3)
+    >>> [len(set(parts[:5].tolist())), len(set(parts[5:].tolist())), int(parts.max())]
+    [1, 1, 1]
     """
+    if size < least:
+        raise AnonymizationError(
+            f"parts of {size} vertices hold no subgraph of {least}",
+            hint=f"choose larger parts, as in --split 1000, or x <= {size}",
+        )
+    count = round(graph.n / size)
+    if count < 2:
+        return np.zeros(graph.n, dtype=np.int64)
+    try:
+        import pymetis
+    except ModuleNotFoundError as error:
+        raise AnonymizationError(
+            "dividing a graph into parts needs the package pymetis",
+            hint="pip install '.[split]' in a checkout of kgreason, or leave --split out",
+        ) from error
+    indptr, neighbours = undirected(graph)
+    adjacency = pymetis.CSRAdjacency(indptr.astype(np.int32), neighbours.astype(np.int32))
+    _, found = pymetis.part_graph(count, adjacency, recursive=True)
+    return _with_least(_whole(graph, np.array(found, dtype=np.int64), least), least)
 
-    graph: KnowledgeGraph
-    weighed: dict[str, int]
-    part: Vertices
-    numbers: list[Vertices]
+
+def _whole(graph: KnowledgeGraph, parts: Vertices, least: int) -> Vertices:
+    """Assign components of fewer than `least` vertices, which are attacked as a whole, to the part of one vertex."""
+    _, component = graph.components()
+    small = np.bincount(component)[component] < least
+    _, first = np.unique(component, return_index=True)
+    return np.where(small, parts[first[component]], parts)
+
+
+def _with_least(parts: Vertices, least: int) -> Vertices:
+    """Number parts from 0; parts with too few vertices are merged with the smallest other part."""
+    while True:
+        parts = np.unique(parts, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        sizes = np.bincount(parts)
+        first, *others = np.argsort(sizes, kind="stable").tolist()
+        if sizes[first] >= least or not others:
+            return parts
+        parts = np.where(parts == first, others[0], parts)
 
 
 def stub_relation(graph: KnowledgeGraph, rules: CheckedProgram) -> str:
@@ -98,13 +140,36 @@ def _numbered(keys: Vertices) -> Vertices:
     return number
 
 
+@dataclass(frozen=True, eq=False)
+class Merged:
+    """Augmented parts with the edges between them restored.
+
+    Attributes
+    ----------
+    graph
+        Vertices of the original graph, then the synthetic ones. In each relation: original edges inside parts,
+        synthetic ones, original edges between parts, and synthetic ones that led to stubs.
+    weighed
+        Number of leading edges of each relation with final weights; the others are drawn later.
+    part
+        Part of each vertex; -1 for former stubs, which are in no image.
+    numbers
+        New number of each vertex of an augmented part; -1 if it was removed.
+    """
+
+    graph: KnowledgeGraph
+    weighed: dict[str, int]
+    part: Vertices
+    numbers: list[Vertices]
+
+
 def without_stubs(
     graph: KnowledgeGraph,
     divided: Sequence[Piece],
     stubbed: Sequence[KnowledgeGraph],
     augmented: Sequence[KnowledgeGraph],
     name: str | None = None,
-) -> Glued:
+) -> Merged:
     """Merge augmented pieces, and replace edges to stubs by the original edges between pieces, if any.
 
     Stubs with further edges stay as synthetic vertices. Synthetic edges of the relation of stubs are assigned to the
@@ -114,133 +179,62 @@ def without_stubs(
     for i, (piece, before, after) in enumerate(zip(divided, stubbed, augmented, strict=True)):
         edges = _added(before, after, name)
         kept = np.arange(after.n) >= before.n
-        for source, target, _ in edges.values():
-            kept[source] = kept[target] = True
+        for new in edges.values():
+            kept[new.source] = kept[new.target] = True
         number = np.full(after.n, -1, dtype=np.int64)
         number[: piece.graph.n] = piece.vertices
-        new = np.flatnonzero(kept & (number < 0))
-        number[new] = np.arange(n, n + len(new))
-        n += len(new)
+        synthetic = np.flatnonzero(kept & (number < 0))
+        number[synthetic] = np.arange(n, n + len(synthetic))
+        n += len(synthetic)
         part[0][piece.vertices] = i
-        part.append(np.where(new < before.n, -1, i))
+        part.append(np.where(synthetic < before.n, -1, i))
         numbers.append(number)
-        added.append({r: (number[e[0]], number[e[1]], e[2]) for r, e in edges.items()})
+        added.append({r: Edges(number[e.source], number[e.target], e.weight) for r, e in edges.items()})
     largest = max(graph.relations, key=lambda r: len(graph.relations[r]), default=None)
     relations, weighed = {}, {}
     for r in graph.relations:
-        led = [edges[name][:2] for edges in added] if name and r == largest else []
-        relations[r], weighed[r] = _glued(graph, r, divided, augmented, [edges[r] for edges in added], led)
+        to_stubs = [edges[name] for edges in added] if name and r == largest else []
+        inner = [edges[r] for edges in added]
+        relations[r], weighed[r] = _merged_relation(graph, r, divided, augmented, inner, to_stubs)
     whole = KnowledgeGraph(labels_with_synthetic(graph, n - graph.n), relations)
-    return Glued(whole, weighed, np.concatenate(part), numbers)
+    return Merged(whole, weighed, np.concatenate(part), numbers)
 
 
-Added = tuple[Vertices, Vertices, Weights | None]
-
-
-def _added(before: KnowledgeGraph, after: KnowledgeGraph, name: str | None) -> dict[str, Added]:
+def _added(before: KnowledgeGraph, after: KnowledgeGraph, name: str | None) -> dict[str, Edges]:
     """Synthetic edges of each relation, without loops of copied stubs."""
-    found: dict[str, Added] = {}
+    found = {}
     for r, relation in after.relations.items():
         new = np.arange(len(relation)) >= len(before.relations[r])
         if r == name:
             new &= relation.source != relation.target
         weight = None if relation.weight is None else relation.weight[new]
-        found[r] = relation.source[new], relation.target[new], weight
+        found[r] = Edges(relation.source[new], relation.target[new], weight)
     return found
 
 
-def _glued(
+def _merged_relation(
     graph: KnowledgeGraph,
     name: str,
     divided: Sequence[Piece],
     augmented: Sequence[KnowledgeGraph],
-    added: Sequence[Added],
-    led: Sequence[Pairs],
+    added: Sequence[Edges],
+    to_stubs: Sequence[Edges],
 ) -> tuple[Relation, int]:
+    """Edges in the order of `Merged.graph`, and the number of those with final weights."""
     relation = graph.relations[name]
-    rows = np.concatenate([p.rows[name] for p in divided])
     inside = np.zeros(len(relation), dtype=np.bool_)
-    inside[rows] = True
-    first, between = np.flatnonzero(inside), np.flatnonzero(~inside)
-    source = [relation.source[first], *(a[0] for a in added), relation.source[between], *(e[0] for e in led)]
-    target = [relation.target[first], *(a[1] for a in added), relation.target[between], *(e[1] for e in led)]
-    weighed = len(first) + sum(len(a[0]) for a in added)
+    inside[np.concatenate([piece.rows[name] for piece in divided])] = True
+    first, between = relation.take(inside), relation.take(~inside)
+    parts = [first, *added, between, *to_stubs]
+    weighed = len(first) + sum(len(edges.source) for edges in added)
     weight = None
     if relation.weight is not None:
         drawn = np.zeros(len(relation))
         for piece, found in zip(divided, augmented, strict=True):
-            given = found.relations[name].weight
-            assert given is not None
-            drawn[piece.rows[name]] = given[: len(piece.rows[name])]
-        known = [drawn[first], *(a[2] for a in added if a[2] is not None)]
-        weight = np.concatenate([*known, np.zeros(sum(map(len, source)) - weighed)])
-    columns = relation.columns
-    return Relation(np.concatenate(source), np.concatenate(target), weight, columns), weighed
-
-
-def partition(graph: KnowledgeGraph, size: int, least: int) -> Vertices:
-    """Partition a graph, deterministically.
-
-    Parameters
-    ----------
-    size
-        Target number of vertices of a part.
-    least
-        Minimum number of vertices of a part; smaller components are not divided.
-
-    Returns
-    -------
-    ndarray
-        int64, shape (n,): the part of each vertex, numbered from 0 without gaps.
-
-    Raises
-    ------
-    AnonymizationError
-        If `size` is below `least`, or the library is not installed.
-
-    Examples
-    --------
-    >>> edges = [(f"{side}{i}", f"{side}{j}") for side in "ab" for i in range(5) for j in range(i)]
-    >>> graph = KnowledgeGraph.from_edges([*edges, ("a0", "b0")])
-    >>> parts = partition(graph, 5, 3)
-    >>> [len(set(parts[:5].tolist())), len(set(parts[5:].tolist())), int(parts.max())]
-    [1, 1, 1]
-    """
-    if size < least:
-        raise AnonymizationError(
-            f"parts of {size} vertices hold no subgraph of {least}",
-            hint=f"choose larger parts, as in --split 1000, or x <= {size}",
-        )
-    count = round(graph.n / size)
-    if count < 2:
-        return np.zeros(graph.n, dtype=np.int64)
-    try:
-        import pymetis
-    except ModuleNotFoundError as error:
-        raise AnonymizationError(
-            "dividing a graph into parts needs the package pymetis",
-            hint="pip install '.[split]' in a checkout of kgreason, or leave --split out",
-        ) from error
-    indptr, neighbours = undirected(graph)
-    adjacency = pymetis.CSRAdjacency(indptr.astype(np.int32), neighbours.astype(np.int32))
-    _, found = pymetis.part_graph(count, adjacency, recursive=True)
-    return _with_least(_whole(graph, np.array(found, dtype=np.int64), least), least)
-
-
-def _whole(graph: KnowledgeGraph, parts: Vertices, least: int) -> Vertices:
-    """Assign components of fewer than `least` vertices, which are attacked as a whole, to the part of one vertex."""
-    _, component = graph.components()
-    small = np.bincount(component)[component] < least
-    _, first = np.unique(component, return_index=True)
-    return np.where(small, parts[first[component]], parts)
-
-
-def _with_least(parts: Vertices, least: int) -> Vertices:
-    """Number parts from 0; parts with too few vertices are merged with the smallest other part."""
-    while True:
-        parts = np.unique(parts, return_inverse=True)[1].reshape(-1).astype(np.int64)
-        sizes = np.bincount(parts)
-        first, *others = np.argsort(sizes, kind="stable").tolist()
-        if sizes[first] >= least or not others:
-            return parts
-        parts = np.where(parts == first, others[0], parts)
+            final = found.relations[name].weight
+            assert final is not None
+            drawn[piece.rows[name]] = final[: len(piece.rows[name])]
+        known = [drawn[inside], *(edges.weight for edges in added if edges.weight is not None)]
+        weight = np.concatenate([*known, np.zeros(sum(len(part.source) for part in parts) - weighed)])
+    source, target = np.concatenate([e.source for e in parts]), np.concatenate([e.target for e in parts])
+    return Relation(source, target, weight, relation.columns), weighed

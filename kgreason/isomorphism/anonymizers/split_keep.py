@@ -1,8 +1,8 @@
 """Split & merge without loss: edges between parts are kept, and copies protect the subgraphs that cross parts.
 
-Parts are anonymized with stubs for the edges that leave them (module `stubs`), so that their vertices have their true
-degrees. Subgraphs with an edge between parts lie in the seam (`seam`), of which k - 1 copies are made. No copy is tied
-to an original vertex, so that the degree diversity of the images within parts is kept.
+Parts are anonymized with stubs for the edges that leave them (module `partition`), so that their vertices have their
+true degrees. Subgraphs with an edge between parts lie in the seam (`seam`), of which k - 1 copies are made. No copy is
+tied to an original vertex, so that the degree diversity of the images within parts is kept.
 
 References
 ----------
@@ -30,12 +30,96 @@ from kgreason.isomorphism.anonymizers.degree_distributions import (
     partnered,
 )
 from kgreason.isomorphism.anonymizers.incoming_sums import lowered
-from kgreason.isomorphism.anonymizers.partition import Glued, stub_relation, with_stubs, without_stubs
+from kgreason.isomorphism.anonymizers.partition import Merged, stub_relation, with_stubs, without_stubs
 from kgreason.isomorphism.anonymizers.split_merge import augmented, total, with_one_constant
 from kgreason.isomorphism.anonymizers.weight_density import GRID
 from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
 from kgreason.isomorphism.definition import Anonymizer, Augmented, Guarantee
 from kgreason.language.check.checked_program import CheckedProgram
+
+_TRIED = 20  # vertices of a component that are tried
+
+
+@dataclass(frozen=True, eq=False)
+class SplitKeep:
+    """Anonymizer of large graphs that keeps all edges.
+
+    Attributes
+    ----------
+    inner
+        Anonymizer of the parts with the same `k`; must protect subgraphs of x vertices, and add no edge inside one.
+    parts
+        Part of each vertex, numbered from 0 without gaps; components of fewer than x vertices are not divided.
+    """
+
+    inner: Anonymizer
+    parts: Vertices
+    k: int
+    x: int
+
+    def augment(
+        self, graph: KnowledgeGraph, rules: CheckedProgram, rng: np.random.Generator, progress: Progress
+    ) -> Augmented:
+        """Augment the parts, each with its own random generator, then copy the seam.
+
+        Raises
+        ------
+        AnonymizationError
+            If a part admits no anonymization, or x is 1, as no subgraph of one vertex crosses parts.
+        """
+        if self.x < 2:
+            raise AnonymizationError(
+                "single vertices cross no cut", hint="leave --split out, or choose x >= 2"
+            )
+        divided, name = pieces(graph, self.parts), stub_relation(graph, rules)
+        stubbed = with_stubs(graph, self.parts, divided, name)
+        found = augmented(self.inner, stubbed, rules, rng, progress)
+        merged = without_stubs(graph, divided, stubbed, [a.graph for a in found], name)
+        noising = WeightNoising.fit(graph, rules, 1)
+        weighed = noising.synthetic(with_one_constant(merged.graph, noising), merged.weighed, rng, progress)
+        weighed = _with_different_weights(graph, weighed, self.parts, merged, rng)
+        region = seam(graph, self.parts, self.x)
+        progress.note(f"{len(region):,} vertices are in subgraphs that cross a cut, and are copied")
+        if 2 * len(region) > graph.n:
+            progress.note("that is most of the graph: --method klone without --split may add less")
+        check_vertices(weighed.n + (self.k - 1) * len(region))
+        progress.step("Copying what crosses the cuts")
+        whole, fixed, figures = self._joined(weighed, merged.part, region, is_symmetric(graph), rng)
+        final = noising.synthetic(whole, fixed, rng, progress)
+        cut = graph.m - inside(graph, self.parts).m
+        figures = {
+            **total(found),
+            **figures,
+            "parts": len(divided),
+            "cut_edges": cut,
+            "vertices": graph.n,
+            "edges": graph.m,
+            "vertices_added": final.n - graph.n,
+            "edges_added": final.m - graph.m,
+        }
+        ordered = _originals_first(graph, self.parts, final, merged)
+        inner = Guarantee.of_all([part.guarantee for part in found])
+        guarantee = Guarantee(self.k, self.x) if inner.x is None else inner
+        return Augmented(ordered, guarantee, figures, originals=graph.n)
+
+    def _joined(
+        self,
+        graph: KnowledgeGraph,
+        part: Vertices,
+        region: Vertices,
+        symmetric: bool,
+        rng: np.random.Generator,
+    ) -> tuple[KnowledgeGraph, dict[str, int], dict[str, float]]:
+        """Add the copies of the seam, and edges that make the graph weakly connected."""
+        symmetric = symmetric and is_symmetric(graph)
+        copied = copies(graph, region, self.k, rng, symmetric=symmetric)
+        more, fixed = assemble(graph, copied.n, copied.edges, copied.synthetic, rng, symmetric=symmetric)
+        rows = np.vstack([region, graph.n + np.arange(len(region) * (self.k - 1)).reshape(self.k - 1, -1)]).T
+        constraints = DegreeConstraints(np.append(part, np.full(copied.n - graph.n, -1)), rows)
+        degrees = more.out_degree(), more.in_degree()
+        joining, n = connecting_edges(more.components()[1], degrees, constraints, rng, symmetric=symmetric)
+        whole, _ = assemble(more, n, {}, joining, rng, symmetric=symmetric)
+        return whole, fixed, {"seam": len(region), "ties": len(joining[0])}
 
 
 def seam(graph: KnowledgeGraph, parts: Vertices, x: int) -> Vertices:
@@ -61,7 +145,7 @@ def seam(graph: KnowledgeGraph, parts: Vertices, x: int) -> Vertices:
 
 @dataclass(frozen=True, eq=False)
 class Copies:
-    """k - 1 copies of a region whose vertices differ in degree from their originals and from each other.
+    """Copies of a region whose vertices differ in degree from their originals and from each other.
 
     Attributes
     ----------
@@ -83,12 +167,7 @@ def copies(
 ) -> Copies:
     """Copy the induced subgraph of a region k - 1 times; no edge is added to a vertex of the graph or inside a copy.
 
-    Parameters
-    ----------
-    graph
-        Graph with the final weights and degrees of the region.
-    region
-        Vertices, ascending.
+    The graph has the final weights and degrees of the region, whose vertices ascend.
     """
     count = len(region)
     local = np.full(graph.n, -1, dtype=np.int64)
@@ -116,135 +195,7 @@ def copies(
 
 
 @dataclass(frozen=True, eq=False)
-class SplitKeep:
-    """Anonymizer of large graphs that keeps all edges.
-
-    Attributes
-    ----------
-    inner
-        Anonymizer of the parts; must protect subgraphs of x vertices, and add no edge inside one.
-    parts
-        Part of each vertex, numbered from 0 without gaps; components of fewer than x vertices are not divided.
-    k, x
-        Parameters of `inner`.
-    """
-
-    inner: Anonymizer
-    parts: Vertices
-    k: int
-    x: int
-
-    def augment(
-        self, graph: KnowledgeGraph, rules: CheckedProgram, rng: np.random.Generator, progress: Progress
-    ) -> Augmented:
-        """Augment the parts, each with its own random generator, then copy the seam.
-
-        Raises
-        ------
-        AnonymizationError
-            If a part admits no anonymization, or x is 1, as no subgraph of one vertex crosses parts.
-        """
-        if self.x < 2:
-            raise AnonymizationError(
-                "single vertices cross no cut", hint="leave --split out, or choose x >= 2"
-            )
-        divided, name = pieces(graph, self.parts), stub_relation(graph, rules)
-        stubbed = with_stubs(graph, self.parts, divided, name)
-        found = augmented(self.inner, stubbed, rules, rng, progress)
-        glued = without_stubs(graph, divided, stubbed, [a.graph for a in found], name)
-        noising = WeightNoising.fit(graph, rules, 1)
-        weighed = noising.synthetic(with_one_constant(glued.graph, noising), glued.weighed, rng, progress)
-        weighed = _told_apart(graph, weighed, self.parts, glued, rng)
-        region = seam(graph, self.parts, self.x)
-        progress.note(f"{len(region):,} vertices are in subgraphs that cross a cut, and are copied")
-        if 2 * len(region) > graph.n:
-            progress.note("that is most of the graph: --method klone without --split may add less")
-        check_vertices(weighed.n + (self.k - 1) * len(region))
-        progress.step("Copying what crosses the cuts")
-        whole, fixed, figures = self._joined(weighed, glued.part, region, is_symmetric(graph), rng)
-        final = noising.synthetic(whole, fixed, rng, progress)
-        cut = graph.m - inside(graph, self.parts).m
-        figures = (
-            total(found)
-            | figures
-            | {
-                "parts": len(divided),
-                "cut_edges": cut,
-                "vertices": graph.n,
-                "edges": graph.m,
-                "vertices_added": final.n - graph.n,
-                "edges_added": final.m - graph.m,
-            }
-        )
-        ordered = _originals_first(graph, self.parts, final, glued)
-        inner = Guarantee.of_all([part.guarantee for part in found])
-        guarantee = Guarantee(self.k, self.x) if inner.x is None else inner
-        return Augmented(ordered, guarantee, figures, originals=graph.n)
-
-    def _joined(
-        self,
-        graph: KnowledgeGraph,
-        part: Vertices,
-        region: Vertices,
-        symmetric: bool,
-        rng: np.random.Generator,
-    ) -> tuple[KnowledgeGraph, dict[str, int], dict[str, float]]:
-        """Add the copies of the seam, and edges that make the graph weakly connected."""
-        symmetric = symmetric and is_symmetric(graph)
-        copied = copies(graph, region, self.k, rng, symmetric=symmetric)
-        more, fixed = assemble(graph, copied.n, copied.edges, copied.synthetic, rng, symmetric=symmetric)
-        rows = np.concatenate(
-            [region[:, None], graph.n + np.arange(len(region) * (self.k - 1)).reshape(self.k - 1, -1).T],
-            axis=1,
-        )
-        beyond = np.full(copied.n - graph.n, -1, dtype=np.int64)
-        apart = Apart(np.concatenate([part, beyond]), rows)
-        degrees = more.out_degree(), more.in_degree()
-        joining, n = ties(more.components()[1], degrees, apart, rng, symmetric=symmetric)
-        whole, _ = assemble(more, n, {}, joining, rng, symmetric=symmetric)
-        return whole, fixed, {"seam": len(region), "ties": len(joining[0])}
-
-
-def _told_apart(
-    graph: KnowledgeGraph, drawn: KnowledgeGraph, parts: Vertices, glued: Glued, rng: np.random.Generator
-) -> KnowledgeGraph:
-    """Lower weights of edges between parts that equal a real weight of their pair, or occur there twice (item 3)."""
-    weights = {}
-    for name, r in graph.relations.items():
-        weight = drawn.relations[name].weight
-        rows = np.flatnonzero(parts[r.source] != parts[r.target])
-        if r.weight is None or weight is None or not len(rows):
-            continue
-        place = glued.weighed[name] + np.arange(len(rows))
-        pair = np.unique(r.source[rows] * graph.n + r.target[rows], return_inverse=True)[1].reshape(-1)
-        old, new = (np.rint(w * GRID).astype(np.int64) for w in (r.weight[rows], weight[place]))
-        levels = np.unique(np.rint(weight * GRID).astype(np.int64))
-        changed = weight.copy()
-        changed[place] = lowered(pair, new, pair * (GRID + 1) + old, levels[levels > 0], rng, name) / GRID
-        weights[name] = changed
-    return drawn.with_weights(weights)
-
-
-def _originals_first(
-    graph: KnowledgeGraph, parts: Vertices, final: KnowledgeGraph, glued: Glued
-) -> KnowledgeGraph:
-    relations = {}
-    for name, r in graph.relations.items():
-        cut = parts[r.source] != parts[r.target]
-        place = np.where(cut, glued.weighed[name] + np.cumsum(cut) - 1, np.cumsum(~cut) - 1)
-        whole = final.relations[name]
-        others = np.ones(len(whole), dtype=np.bool_)
-        others[place] = False
-        order = np.concatenate([place, np.flatnonzero(others)])
-        weight = None if whole.weight is None else whole.weight[order]
-        relations[name] = replace(
-            whole, source=whole.source[order], target=whole.target[order], weight=weight
-        )
-    return replace(final, relations=relations)
-
-
-@dataclass(frozen=True, eq=False)
-class Apart:
+class DegreeConstraints:
     """Vertices that must differ in degree: those of a part, and those of a row.
 
     Attributes
@@ -267,15 +218,15 @@ class Apart:
         return others
 
 
-def ties(
+def connecting_edges(
     component: Vertices,
     degrees: tuple[Degrees, Degrees],
-    apart: Apart,
+    constraints: DegreeConstraints,
     rng: np.random.Generator,
     *,
     symmetric: bool = False,
 ) -> tuple[Pairs, int]:
-    """Choose edges that connect the components.
+    """Choose edges that connect the components; also returns the new number of vertices.
 
     Their ends are vertices without degree constraints. A component without such a vertex gets a new one, tied to a
     vertex of the component by an edge, or by edges via further new vertices until the degree of that vertex differs
@@ -289,17 +240,12 @@ def ties(
         Out- and in-degree of each vertex.
     symmetric
         Whether the reverse of each edge will be added, too.
-
-    Returns
-    -------
-    edges, n
-        Sources and targets, and the new number of vertices.
     """
     count = int(component.max(initial=-1)) + 1
     if count < 2:
         return (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)), len(component)
-    loose = apart.part < 0
-    loose[apart.rows.ravel()] = False
+    loose = constraints.part < 0
+    loose[constraints.rows.ravel()] = False
     degrees = degrees[0].copy(), degrees[1].copy()
     edges: list[tuple[int, int]] = []
     n = len(component)
@@ -308,7 +254,7 @@ def ties(
         members = np.flatnonzero(component == c)
         own = members[loose[members]]
         if not len(own):
-            v, phi, more = _least(rng.permutation(members)[:_TRIED_ENDS], degrees, apart, symmetric)
+            v, phi, more = _fewest_edges(rng.permutation(members)[:_TRIED], degrees, constraints, symmetric)
             own = np.arange(n, n + more)
             edges += [(v, u) if phi == 0 else (u, v) for u in own.tolist()]
             n += more
@@ -322,16 +268,13 @@ def ties(
     return (chosen[:, 0].copy(), chosen[:, 1].copy()), n
 
 
-_TRIED_ENDS = 20  # vertices of a component that are tried
-
-
-def _least(
-    members: Vertices, degrees: Sequence[Degrees], apart: Apart, symmetric: bool
+def _fewest_edges(
+    members: Vertices, degrees: Sequence[Degrees], constraints: DegreeConstraints, symmetric: bool
 ) -> tuple[int, int, int]:
     """Vertex, direction and number of edges that make the degree of the vertex free; the fewest found."""
     found = []
     for v in members.tolist():
-        others = apart.others(v)
+        others = constraints.others(v)
         taken = [set((degree[others] - degree[v]).tolist()) for degree in degrees]
         if symmetric:
             taken = [taken[0] | taken[1]]
@@ -340,3 +283,37 @@ def _least(
             found.append((more, v, phi))
     more, v, phi = min(found)
     return v, phi, more
+
+
+def _with_different_weights(
+    graph: KnowledgeGraph, drawn: KnowledgeGraph, parts: Vertices, merged: Merged, rng: np.random.Generator
+) -> KnowledgeGraph:
+    """Lower weights of edges between parts that equal a real weight of their pair, or occur there twice (item 3)."""
+    weights = {}
+    for name, r in graph.relations.items():
+        weight = drawn.relations[name].weight
+        rows = np.flatnonzero(parts[r.source] != parts[r.target])
+        if r.weight is None or weight is None or not len(rows):
+            continue
+        here = merged.weighed[name] + np.arange(len(rows))
+        pair = np.unique(r.source[rows] * graph.n + r.target[rows], return_inverse=True)[1].reshape(-1)
+        old, new = (np.rint(w * GRID).astype(np.int64) for w in (r.weight[rows], weight[here]))
+        levels = np.unique(np.rint(weight * GRID).astype(np.int64))
+        changed = weight.copy()
+        changed[here] = lowered(pair, new, pair * (GRID + 1) + old, levels[levels > 0], rng, name) / GRID
+        weights[name] = changed
+    return drawn.with_weights(weights)
+
+
+def _originals_first(
+    graph: KnowledgeGraph, parts: Vertices, final: KnowledgeGraph, merged: Merged
+) -> KnowledgeGraph:
+    """Reorder edges: the original ones in their order, then the synthetic ones."""
+    relations = {}
+    for name, r in graph.relations.items():
+        cut = parts[r.source] != parts[r.target]
+        original = np.where(cut, merged.weighed[name] + np.cumsum(cut) - 1, np.cumsum(~cut) - 1)
+        others = np.ones(len(final.relations[name]), dtype=np.bool_)
+        others[original] = False
+        relations[name] = final.relations[name].take(np.append(original, np.flatnonzero(others)))
+    return replace(final, relations=relations)
