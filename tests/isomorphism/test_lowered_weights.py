@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from kgreason.base.progress import SILENT
 from kgreason.base.resources import resource
 from kgreason.graph.generators import scale_free
-from kgreason.isomorphism.anonymizers.lowered_weights import Excess, Judge, within_bound
+from kgreason.isomorphism.anonymizers.answer_loss import Judge
+from kgreason.isomorphism.anonymizers.incoming_sums import Excess, within_bound
 from kgreason.isomorphism.anonymizers.weight_density import Cuts
 from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
 from kgreason.language.check.program_checker import load_file, load_text

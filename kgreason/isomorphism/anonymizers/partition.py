@@ -225,7 +225,7 @@ def _merged_relation(
     inside = np.zeros(len(relation), dtype=np.bool_)
     inside[np.concatenate([piece.rows[name] for piece in divided])] = True
     first, between = relation.take(inside), relation.take(~inside)
-    parts = [first, *added, between, *to_stubs]
+    parts: list[Relation | Edges] = [first, *added, between, *to_stubs]
     weighed = len(first) + sum(len(edges.source) for edges in added)
     weight = None
     if relation.weight is not None:

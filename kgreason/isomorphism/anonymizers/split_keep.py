@@ -32,7 +32,7 @@ from kgreason.isomorphism.anonymizers.degree_distributions import (
 from kgreason.isomorphism.anonymizers.incoming_sums import lowered
 from kgreason.isomorphism.anonymizers.partition import Merged, stub_relation, with_stubs, without_stubs
 from kgreason.isomorphism.anonymizers.split_merge import augmented, total, with_one_constant
-from kgreason.isomorphism.anonymizers.weight_density import GRID
+from kgreason.isomorphism.anonymizers.weight_density import GRID, in_units
 from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
 from kgreason.isomorphism.definition import Anonymizer, Augmented, Guarantee
 from kgreason.language.check.checked_program import CheckedProgram
@@ -297,8 +297,8 @@ def _with_different_weights(
             continue
         here = merged.weighed[name] + np.arange(len(rows))
         pair = np.unique(r.source[rows] * graph.n + r.target[rows], return_inverse=True)[1].reshape(-1)
-        old, new = (np.rint(w * GRID).astype(np.int64) for w in (r.weight[rows], weight[here]))
-        levels = np.unique(np.rint(weight * GRID).astype(np.int64))
+        old, new = in_units(r.weight[rows]), in_units(weight[here])
+        levels = np.unique(in_units(weight))
         changed = weight.copy()
         changed[here] = lowered(pair, new, pair * (GRID + 1) + old, levels[levels > 0], rng, name) / GRID
         weights[name] = changed

@@ -195,16 +195,18 @@ def _compared(before: Vertices, after: Vertices) -> QueryUtility:
     if not before.shape[1]:
         union = max(len(before), len(after))
         return QueryUtility(len(before), len(after), union - len(after), union - len(before))
-    gained = _missing(before, after)
-    lost = _missing(after, before) if len(before) + len(gained) > len(after) else gained[:0]
+    gained = missing(before, after)
+    lost = missing(after, before) if len(before) + len(gained) > len(after) else gained[:0]
     some = (tuple(map(tuple, rows[:SHOWN].tolist())) for rows in (lost, gained))
     return QueryUtility(len(before), len(after), len(lost), len(gained), 0, 0.0, *some)
 
 
-def _missing(there: Vertices, rows: Vertices) -> Vertices:
-    both = np.concatenate([there, rows])
-    new = first_rows(list(np.ascontiguousarray(both.T)))
-    return rows[new[len(there) :]]
+def missing(a: npt.NDArray[np.int64], b: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Rows of b that a lacks; the rows of each are distinct."""
+    if not a.shape[1]:
+        return b[len(a) :]
+    both = np.concatenate([a, b])
+    return b[first_rows(list(np.ascontiguousarray(both.T)))[len(a) :]]
 
 
 @dataclass(frozen=True)
