@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import kgreason
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.progress import SILENT
 from kgreason.graph.facts import answers
@@ -206,7 +207,7 @@ def test_the_search_begins_with_the_best_of_the_trials_and_ends_no_worse(
 
 def test_at_least_one_trial() -> None:
     with pytest.raises(AnonymizationError, match="at least 1"):
-        noised(build(2, [(0, 1, 0.5)]), FREE, trials=0)
+        kgreason.anonymize(FREE, build(2, [(0, 1, 0.5)]), trials=0)
 
 
 def test_draws_follow_the_weights() -> None:

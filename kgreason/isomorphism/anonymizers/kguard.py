@@ -34,8 +34,81 @@ from kgreason.language.check.checked_program import CheckedProgram
 _ATTEMPTS = 4  # attempts to find small additions, if there is time
 _LITTLE = 24  # number of added vertices and edges that is not worth another attempt
 _FREE, _ROUNDS = 6, 16  # repair rounds in which original vertices may get edges, and in total
+_EFFORT = 8_000_000  # subgraphs to examine in all attempts together
+_VERTEX_EFFORT = 50  # cost of a vertex, in subgraphs
 
 Lacks = Sequence[tuple[Cover, Lack]]
+
+
+@dataclass(frozen=True)
+class Kguard:
+    """Anonymizer for the subgraphs of given sizes, at most 6; smaller components are attacked as a whole."""
+
+    k: int
+    sizes: tuple[int, ...]
+    trials: int
+    max_subgraphs: int
+
+    def augment(
+        self, graph: KnowledgeGraph, rules: CheckedProgram, rng: np.random.Generator, progress: Progress
+    ) -> Augmented:
+        """Make a (k,x)-isomorphism anonymization for each x in `sizes`.
+
+        Raises
+        ------
+        AnonymizationError
+            If there are more than `max_subgraphs` subgraphs of a size, k is too great, weights lie outside [0, 1], or
+            the graph has vertices but no relation.
+        """
+        self._check(graph, progress)
+        noising = WeightNoising.fit(graph, rules, self.trials)
+        noised = noising.originals(rng, progress)
+        reasoner = InducedReasoner(noised, rules)
+        covers = self._covers(noised, reasoner, rng, progress)
+        total = sum(cover.count for cover in covers)
+        search = _AdditionSearch(noising, noised, reasoner, covers, self.k, rng, progress)
+        least = search.least(_EFFORT // max(1, total + _VERTEX_EFFORT * graph.n))
+        if least is None:
+            progress.note("KLONE adds no more than this would: it is used instead")
+            return Klone(self.k, self.trials).augment(graph, rules, rng, progress)
+        edges, ties = least.edges(), least.ties
+        augmented, fixed = assemble(noised, least.n, edges, ties, rng, symmetric=least.symmetric)
+        # the images are valid for these degrees only
+        if (augmented.in_degree() != least.inner).any() or (augmented.out_degree() != least.outer).any():
+            raise RuntimeError("KGUARD lost count of degrees")
+        figures = {
+            "vertices": graph.n,
+            "edges": graph.m,
+            "subgraphs": total,
+            "classes": sum(len(cover.catalogue.forms) for cover in covers),
+            "vertices_added": augmented.n - graph.n,
+            "edges_added": augmented.m - graph.m,
+            "synthetic_edges": augmented.m - sum(fixed.values()),
+        }
+        weighed = noising.synthetic(augmented, fixed, rng, progress)
+        *also, x = sorted(self.sizes)
+        return Augmented(weighed, Guarantee(self.k, x, tuple(also)), figures, originals=graph.n)
+
+    def _check(self, graph: KnowledgeGraph, progress: Progress) -> None:
+        if self.k - 1 > MOST:
+            raise AnonymizationError(
+                f"KGUARD handles k up to {MOST + 1}, not {self.k}", hint="KLONE handles every k"
+            )
+        for x in self.sizes:
+            progress.step(f"Counting subgraphs of {x} vertices")
+            if count_connected(graph, x, self.max_subgraphs) > self.max_subgraphs:
+                raise too_many(x, self.max_subgraphs)
+
+    def _covers(
+        self, graph: KnowledgeGraph, reasoner: InducedReasoner, rng: np.random.Generator, progress: Progress
+    ) -> list[Cover]:
+        need, covers = self.k - 1, []
+        whole = {rows.shape[1]: rows for rows in small_components(graph, max(self.sizes))}
+        for x in sorted({*self.sizes, *whole}):
+            progress.step(f"Classifying subgraphs of {x} vertices")
+            targets = None if x in self.sizes else whole[x]
+            covers.append(Cover(graph, reasoner, x, targets, need, rng))
+        return [cover for cover in covers if cover.count]
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,86 +178,3 @@ class _AdditionSearch:
                 return None
             lacks = self._lacks(augmentation)
         return None
-
-
-_EFFORT = 8_000_000  # subgraphs to examine in all attempts together
-_VERTEX_EFFORT = 50  # cost of a vertex, in subgraphs
-
-
-@dataclass(frozen=True)
-class Kguard:
-    """Anonymizer for the subgraphs of given sizes, at most 6; smaller components are attacked as a whole."""
-
-    k: int
-    sizes: tuple[int, ...]
-    trials: int
-    max_subgraphs: int
-
-    def augment(
-        self, graph: KnowledgeGraph, rules: CheckedProgram, rng: np.random.Generator, progress: Progress
-    ) -> Augmented:
-        """Make a (k,x)-isomorphism anonymization for each x in `sizes`.
-
-        Raises
-        ------
-        AnonymizationError
-            If there are more than `max_subgraphs` subgraphs of a size, k is too great, weights lie outside [0, 1], or
-            the graph has vertices but no relation.
-        """
-        self._check(graph, progress)
-        noising = WeightNoising.fit(graph, rules, self.trials)
-        noised = noising.originals(rng, progress)
-        reasoner = InducedReasoner(noised, rules)
-        covers = self._covers(noised, reasoner, rng, progress)
-        total = sum(cover.count for cover in covers)
-        search = _AdditionSearch(noising, noised, reasoner, covers, self.k, rng, progress)
-        augmentation = search.least(_EFFORT // max(1, total + _VERTEX_EFFORT * graph.n))
-        if augmentation is None:
-            progress.note("KLONE adds no more than this would: it is used instead")
-            return Klone(self.k, self.trials).augment(graph, rules, rng, progress)
-        augmented, fixed = assemble(
-            noised,
-            augmentation.n,
-            augmentation.edges(),
-            augmentation.ties,
-            rng,
-            symmetric=augmentation.symmetric,
-        )
-        # the images are valid for these degrees only
-        if (augmented.in_degree() != augmentation.inner).any() or (
-            augmented.out_degree() != augmentation.outer
-        ).any():
-            raise RuntimeError("KGUARD lost count of degrees")
-        figures = {
-            "vertices": graph.n,
-            "edges": graph.m,
-            "subgraphs": total,
-            "classes": sum(len(cover.catalogue.forms) for cover in covers),
-            "vertices_added": augmented.n - graph.n,
-            "edges_added": augmented.m - graph.m,
-            "synthetic_edges": augmented.m - sum(fixed.values()),
-        }
-        weighed = noising.synthetic(augmented, fixed, rng, progress)
-        *also, x = sorted(self.sizes)
-        return Augmented(weighed, Guarantee(self.k, x, tuple(also)), figures, originals=graph.n)
-
-    def _check(self, graph: KnowledgeGraph, progress: Progress) -> None:
-        if self.k - 1 > MOST:
-            raise AnonymizationError(
-                f"KGUARD handles k up to {MOST + 1}, not {self.k}", hint="KLONE handles every k"
-            )
-        for x in self.sizes:
-            progress.step(f"Counting subgraphs of {x} vertices")
-            if count_connected(graph, x, self.max_subgraphs) > self.max_subgraphs:
-                raise too_many(x, self.max_subgraphs)
-
-    def _covers(
-        self, graph: KnowledgeGraph, reasoner: InducedReasoner, rng: np.random.Generator, progress: Progress
-    ) -> list[Cover]:
-        need, covers = self.k - 1, []
-        whole = {rows.shape[1]: rows for rows in small_components(graph, max(self.sizes))}
-        for x in sorted({*self.sizes, *whole}):
-            progress.step(f"Classifying subgraphs of {x} vertices")
-            targets = None if x in self.sizes else whole[x]
-            covers.append(Cover(graph, reasoner, x, targets, need, rng))
-        return [cover for cover in covers if cover.count]

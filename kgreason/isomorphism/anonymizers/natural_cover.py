@@ -14,15 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.cores import each
+from kgreason.base.jit import Ints
 from kgreason.base.progress import SILENT, Progress
 from kgreason.graph.induced.derivation import InducedReasoner
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
 from kgreason.graph.subgraphs.enumeration import DRAW, PASS, TEST, visit_all
-from kgreason.graph.subgraphs.member_pools import Pools, degree_ranks, diverse
+from kgreason.graph.subgraphs.member_pools import Pools, degree_ranks, diverse, search
 from kgreason.graph.subgraphs.ordered_adjacency import Shorts
 from kgreason.graph.subgraphs.patterns import Catalogue
-
-Ints = npt.NDArray[np.int64]
 
 SAMPLE = 2_048  # sampled members of a class
 _WHOLLY = 0.2  # share of the sample without images above which a class is repaired before a full visit
@@ -31,8 +30,11 @@ _CLOSELY = 512  # subgraphs of a class whose images are searched
 _TAKEN = 4_096  # subgraphs of a class that may count as lacking ...
 _HARDLY = 0.1  # ... if at most this share of the searched ones finds images
 _BUDGET = 1 << 15  # steps of the search for the images of one subgraph
-_PLACES = (64, 4_096)  # maximum number of candidate members per subgraph, in the first and the second attempt
-_BLOCK = 1 << 12
+_CANDIDATES = (
+    64,
+    4_096,
+)  # maximum number of candidate members per subgraph, in the first and the second attempt
+_BLOCK = 1 << 12  # subgraphs that one core searches at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,12 +62,7 @@ class Lack:
 class Cover:
     """Attacked subgraphs of one size with their images.
 
-    Parameters
-    ----------
-    targets
-        Attacked subgraphs, shape (T, x), if they are not all connected ones with x vertices.
-    need
-        Number of images of each, k - 1.
+    They are all connected ones with x vertices, or the `targets`, shape (T, x). Each needs k - 1 images.
     """
 
     def __init__(
@@ -81,14 +78,14 @@ class Cover:
         self.catalogue = Catalogue(graph, reasoner, x, rng)
         self._targets = targets
         self.forget()
-        self._draw()
+        self._sample()
 
     @property
     def count(self) -> int:
         """Number of attacked subgraphs."""
         return self.catalogue.census.total if self._targets is None else len(self._targets)
 
-    def _draw(self) -> None:
+    def _sample(self) -> None:
         """Sample members of each class."""
         counts = self.catalogue.class_counts()
         threshold = np.minimum(2.0**31, 2.0**31 * SAMPLE / np.maximum(counts, 1)).astype(np.int64)
@@ -137,13 +134,13 @@ class Cover:
         members, classes = self.candidates()
         pools = diverse(members, classes, count, self.turns, ranks, width)
         if self._targets is not None:
-            return self._still(pools, *self._attacked)
+            return self._lacking(pools, *self._attacked)
         poor = ~pools.finds(self.members, self.classes, self.need)
         size = np.maximum(np.bincount(self.classes, minlength=count), 1)
         share = np.bincount(self.classes[poor], minlength=count) / size
         wholly = (share > _WHOLLY) & (self._counts > _CLOSELY)
         if self._counts.sum() > _COSTLY and poor.any():  # first the sampled members, then all
-            some = self._still(pools, self.members[poor], self.classes[poor])
+            some = self._lacking(pools, self.members[poor], self.classes[poor])
             if len(some.members):
                 return some
         wanted = np.where(wholly, PASS, TEST).astype(np.uint8)
@@ -151,20 +148,20 @@ class Cover:
         classes = catalogue.class_of[kinds].astype(np.int64)
         members = catalogue.ordered(members, kinds)
         if len(catalogue.forms) > count:  # rare classes that the sample missed
-            self._learn(members[classes >= count], classes[classes >= count])
+            self._add_classes(members[classes >= count], classes[classes >= count])
             return self.lack(degrees, progress)
         rest = poor & wholly[self.classes]
         members = np.concatenate([members, self.members[rest]])
         classes = np.concatenate([classes, self.classes[rest]])
-        return self._still(pools, members, classes)
+        return self._lacking(pools, members, classes)
 
-    def _learn(self, members: Ints, classes: Ints) -> None:
+    def _add_classes(self, members: Ints, classes: Ints) -> None:
         self.members = np.concatenate([self.members, members])
         self.classes = np.concatenate([self.classes, classes])
         self._counts = np.pad(self._counts, (0, len(self.catalogue.forms) - len(self._counts)))
         self.turns = self.catalogue.forms.turns()
 
-    def _still(self, pools: Pools, members: Ints, classes: Ints) -> Lack:
+    def _lacking(self, pools: Pools, members: Ints, classes: Ints) -> Lack:
         """Subgraphs without images among all candidates."""
         # Of a large class only a sample is searched; if hardly any of it finds images, more count as lacking.
         order = np.lexsort((self._rng.random(len(classes)), classes))
@@ -189,19 +186,17 @@ class Cover:
 
     def search(self, members: Ints, classes: Ints, ranks: Shorts, need: int) -> npt.NDArray[np.bool_]:
         """Whether each subgraph, in canonical order, finds `need` images among all candidates."""
-        from kgreason.graph.subgraphs.member_pools import search
-
         others, of = self.candidates()
         bounds = np.searchsorted(of, np.arange(len(self.catalogue.forms) + 1)).astype(np.int64)
         found = np.zeros(len(members), dtype=np.bool_)
 
         def block(rows: Ints) -> None:
-            for places in _PLACES:
+            for most in _CANDIDATES:
                 mine = np.zeros(len(rows), dtype=np.bool_)
-                room: tuple[Any, ...] = tuple(np.zeros(s, dtype=np.int64) for s in (places, places, need))
-                sought: tuple[Any, ...] = np.ascontiguousarray(members[rows]), classes[rows], bounds, others
-                given: tuple[Any, ...] = *sought, *self.turns, ranks, need, _BUDGET, *room, mine
-                search(*given)
+                room: tuple[Any, ...] = tuple(np.zeros(s, dtype=np.int64) for s in (most, most, need))
+                known: tuple[Any, ...] = np.ascontiguousarray(members[rows]), classes[rows], bounds, others
+                arguments: tuple[Any, ...] = *known, *self.turns, ranks, need, _BUDGET, *room, mine
+                search(*arguments)
                 found[rows[mine]] = True
                 rows = rows[~mine]
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from kgreason.base.jit import Doubles, Ints, Rows, kernel
 
 _STEPS = 200_000  # placements that are examined for each class
+_FULL = 0.9  # share of a bound on incoming weights that members may use
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,16 +57,9 @@ class Template:
         return len(self.kinds)
 
     def place(self, example: Example, *, apart: bool = False) -> Ints:
-        """Place a member at low cost, on pairs that are equal already or undetermined.
+        """Place a member at low cost, on pairs that are equal already or undetermined; `apart`: on new vertices only.
 
-        Parameters
-        ----------
-        apart
-            Whether to place it on new vertices only.
-
-        Returns
-        -------
-        Vertices of the template, those from its length on new; shape (x,).
+        Returns vertices of the template, those from its length on new; shape (x,).
         """
         place = [-1] * len(example.kinds) if apart else self._cheapest(example)
         new = iter(range(len(self), len(self) + len(place)))
@@ -92,13 +86,10 @@ class Template:
         orders: tuple[Any, ...] = _order(example.kinds != 0), self._rng.permutation(len(self))
         best = np.zeros(x, dtype=np.int64)
         known = np.ascontiguousarray(self.kinds)
-        given: tuple[Any, ...] = known, *member, *orders, self._vertex_cost, _FULL, _STEPS, *room, best
-        cheapest(*given)
+        arguments: tuple[Any, ...] = known, *member, *orders, self._vertex_cost, _FULL, _STEPS, *room, best
+        cheapest(*arguments)
         found: list[int] = best.tolist()
         return found
-
-
-_FULL = 0.9  # share of a bound on incoming weights that members may use
 
 
 def _order(tied: npt.NDArray[np.bool_]) -> Ints:
@@ -163,8 +154,7 @@ def cheapest(
     known
         Pair types of the template, -1 where undetermined; shape (t, t).
     kinds, edges, weights
-        Pair types of the member, numbers of edges, and additions to incoming weights, which may reach `full` at each
-        vertex; shape (x, x), the last flat.
+        As in `Example`, `weights` flat; incoming weights may reach `full` at each vertex.
     order, vertices
         Order in which positions are filled, and order in which vertices are tried.
     vertex_cost

@@ -34,6 +34,9 @@ PER_EDGE, FEW_PER_EDGE, POWER = 4.0, 1.2, 0.65  # added edges by ground edges of
 FEW, MANY = 0.01, 0.1  # shares of lacking subgraphs between which the number of edges per image grows
 PER_VERTEX = 0.04  # added vertices per added edge
 EXTRA = 1.1  # edges that published KGUARD adds per position of each class
+SAMPLE = 1 << 12  # components of each size that are decided, and members of all classes together
+SAMPLE_OF_CLASS = 1 << 3  # members of a class that are decided at least
+DECIDED = 1 << 12  # estimated number of subgraphs without images up to which all are decided
 
 
 @dataclass(frozen=True)
@@ -51,9 +54,9 @@ class Range:
     high: float
 
     @classmethod
-    def around(cls, value: float, factor: float, least: float = 0.0) -> Range:
+    def around(cls, value: float, factor: float) -> Range:
         """Estimate that may be off by a factor in either direction."""
-        return cls(value, max(least, value / factor), value * factor)
+        return cls(value, value / factor, value * factor)
 
     @property
     def exact(self) -> bool:
@@ -91,12 +94,9 @@ class Cost:
 
 
 def of_klone(graph: KnowledgeGraph, k: int, subgraphs: int, rng: np.random.Generator) -> Cost:
-    """Cost of k copies; degrees are chosen as in KLONE, so the error in edges is a few per cent.
+    """Cost of k copies, with `subgraphs` to verify.
 
-    Parameters
-    ----------
-    subgraphs
-        Number of x-subgraphs that are verified.
+    Degrees are chosen as in KLONE, so the error in edges is a few per cent.
 
     Examples
     --------
@@ -118,6 +118,39 @@ def of_klone(graph: KnowledgeGraph, k: int, subgraphs: int, rng: np.random.Gener
 def _raised(degrees: Ints, k: int, rng: np.random.Generator) -> float:
     current = np.repeat(degrees[:, None], k, axis=1)
     return float((choose_across(current, DegreeDistribution.fit(degrees), rng) - current).sum())
+
+
+@dataclass(frozen=True)
+class Lacking:
+    """Number of attacked subgraphs of one size without k - 1 images in the graph itself.
+
+    Attributes
+    ----------
+    x, total
+        Size; number of attacked subgraphs: the connected sets of x vertices, and smaller components as a whole.
+    lacking, low, high
+        Number of those without images, with a 95 % confidence interval; the three are equal if all were decided.
+    classes, edges
+        Number of classes with a subgraph without images, and the sum of their ground edges.
+    """
+
+    x: int
+    total: int
+    lacking: float
+    low: float
+    high: float
+    classes: int
+    edges: int
+
+    @property
+    def exact(self) -> bool:
+        """Whether all subgraphs were decided."""
+        return self.low == self.high
+
+    @property
+    def share(self) -> float:
+        """Share of the attacked subgraphs that lack images; 0 if there are none."""
+        return self.lacking / self.total if self.total else 0.0
 
 
 def of_kguard(graph: KnowledgeGraph, k: int, found: Lacking) -> Cost:
@@ -172,52 +205,8 @@ def _disjoint(rows: Ints, most: int) -> int:
     return count
 
 
-SAMPLE = 1 << 12  # components of each size that are decided, and members of all classes together
-SAMPLE_OF_CLASS = 1 << 3  # members of a class that are decided at least
-DECIDED = 1 << 12  # estimated number of subgraphs without images up to which all are decided
-
-
-@dataclass(frozen=True)
-class Lacking:
-    """Number of attacked subgraphs of one size without k - 1 images in the graph itself.
-
-    Attributes
-    ----------
-    x, total
-        Size; number of attacked subgraphs: the connected sets of x vertices, and smaller components as a whole.
-    lacking, low, high
-        Number of those without images, with a 95 % confidence interval; the three are equal if all were decided.
-    classes, edges
-        Number of classes with a subgraph without images, and the sum of their ground edges.
-    """
-
-    x: int
-    total: int
-    lacking: float
-    low: float
-    high: float
-    classes: int
-    edges: int
-
-    @property
-    def exact(self) -> bool:
-        """Whether all subgraphs were decided."""
-        return self.low == self.high
-
-    @property
-    def share(self) -> float:
-        """Share of the attacked subgraphs that lack images; 0 if there are none."""
-        return self.lacking / self.total if self.total else 0.0
-
-
 def lacking(surveyed: Survey, k: int, progress: Progress = SILENT) -> Lacking:
-    """Decide for a sample of each class, or for all if few lack images, whether subgraphs have k - 1 images.
-
-    Parameters
-    ----------
-    surveyed
-        Survey of all connected sets of x vertices.
-    """
+    """Decide for a sample of each class, or for all if few lack images, whether subgraphs have k - 1 images."""
     space, forms = surveyed.catalogue.space, surveyed.catalogue.full
     rows, of = surveyed.drawn.some(max(SAMPLE_OF_CLASS, SAMPLE // max(1, len(forms))))
     status = decide_each(space, rows, k, progress)
@@ -239,20 +228,17 @@ def lacking(surveyed: Survey, k: int, progress: Progress = SILENT) -> Lacking:
 
 def _estimated(counts: Ints, of: Ints, status: Ints) -> tuple[float, float, float]:
     """Estimate of subgraphs without images and its interval; given-up searches count except at the lower bound."""
-    looked, sure, without = (
+    sampled, sure, without = (
         np.bincount(of[chosen], minlength=len(counts)) for chosen in (status < 2, status == 0, status != 1)
     )
-    found, _, high = stratified(counts, looked, without)
-    return found, stratified(counts, looked, sure)[1], high
+    found, _, high = stratified(counts, sampled, without)
+    return found, stratified(counts, sampled, sure)[1], high
 
 
-def stratified(counts: Ints, looked: Ints, without: Ints) -> tuple[float, float, float]:
+def stratified(counts: Ints, sampled: Ints, without: Ints) -> tuple[float, float, float]:
     """Estimate the number of subgraphs without images from a stratified sample, with a 95 % confidence interval.
 
-    Parameters
-    ----------
-    counts, looked, without
-        Per class: all members, sampled members, and sampled members without images.
+    Per class are given the numbers of all members, sampled members, and sampled members without images.
 
     Examples
     --------
@@ -261,15 +247,15 @@ def stratified(counts: Ints, looked: Ints, without: Ints) -> tuple[float, float,
     >>> stratified(np.array([4, 2]), np.array([4, 2]), np.array([1, 2]))
     (3.0, 3.0, 3.0)
     """
-    seen = np.maximum(looked, 1)
-    found = float((counts * without / seen).sum())
-    likely = (without + 1) / (looked + 2)  # a sample without lacking members does not exclude them
-    left = 1 - looked / np.maximum(counts, 1)
-    variance = counts.astype(np.float64) ** 2 * left * likely * (1 - likely) / seen
+    divisor = np.maximum(sampled, 1)
+    found = float((counts * without / divisor).sum())
+    likely = (without + 1) / (sampled + 2)  # a sample without lacking members does not exclude them
+    left = 1 - sampled / np.maximum(counts, 1)
+    variance = counts.astype(np.float64) ** 2 * left * likely * (1 - likely) / divisor
     margin = NORMAL * math.sqrt(float(variance.sum()))
     if not margin:
         return found, found, found
-    most = float((counts - looked + without).sum())
+    most = float((counts - sampled + without).sum())
     return found, max(float(without.sum()), found - margin), min(most, found + margin)
 
 
