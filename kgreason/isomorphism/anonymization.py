@@ -42,14 +42,8 @@ from kgreason.release.table_layout import Layout
 class Isomorphism(Family[Release, Pair, Anonymization]):
     """One run of `kgreason.anonymize`.
 
-    Attributes
-    ----------
-    sizes
-        Sizes x of the x-subgraphs that are verified.
-    most
-        Largest number of x-subgraphs for which graphs are verified; `None`: the caller counted them before.
-    layout
-        Tables of the release; `None`: nothing is written.
+    The x-subgraphs of all `sizes` are verified, for graphs with at most `most` of them; `None`: the caller counted them
+    before. Without `layout`, the tables of the release, nothing is written.
     """
 
     algorithm: Anonymizer

@@ -78,32 +78,27 @@ def graph_from(program: CheckedProgram, data: GraphData | None, progress: Progre
     if data is None or not is_graph_like(data):
         check_data(data)
         return load_graph(program, cast("Mapping[str, Any]", data or {}), progress)
-    graph = graph_of(data, program)
-    check_relations(graph, program)
-    return graph.distinct()
+    return graphs_under(program, data)[0].distinct()
 
 
-def is_graph_like(given: object) -> bool:
-    """Whether `given` is a graph or table by itself, without names of predicates."""
+def is_graph_like(data: object) -> bool:
+    """Whether `data` is a graph or table by itself, without names of predicates."""
     from kgreason.data.exchange import is_table
     from kgreason.graph.knowledge_graph import KnowledgeGraph
 
-    return isinstance(given, KnowledgeGraph) or (not isinstance(given, Mapping) and is_table(given))
+    return isinstance(data, KnowledgeGraph) or (not isinstance(data, Mapping) and is_table(data))
 
 
-def graph_of(given: object, program: CheckedProgram) -> KnowledgeGraph:
+def graph_of(graph: object, program: CheckedProgram) -> KnowledgeGraph:
     """Convert a graph object or an edge table, under rules that declare the edge predicates.
 
-    Parameters
-    ----------
-    given
-        A kgreason, NetworkX or igraph graph (edges may have ``relation`` and ``weight``); with one edge predicate
-        also a table with the columns source, target and optionally weight.
+    Edges of NetworkX and igraph graphs may have ``relation`` and ``weight``. With one edge predicate, a table may have
+    the columns source, target and optionally weight.
 
     Raises
     ------
     CallError
-        If `given` is none of these, or a table although the rules have several edge predicates.
+        If `graph` is none of these, or a table although the rules have several edge predicates.
     DataError
         If the graph or table is invalid.
 
@@ -118,14 +113,14 @@ def graph_of(given: object, program: CheckedProgram) -> KnowledgeGraph:
     from kgreason.data.fact_loading import load_graph
     from kgreason.graph.knowledge_graph import KnowledgeGraph
 
-    if isinstance(given, KnowledgeGraph):
-        return given
-    if not is_graph_like(given):
+    if isinstance(graph, KnowledgeGraph):
+        return graph
+    if not is_graph_like(graph):
         raise CallError(
-            f"a graph is a KnowledgeGraph, one of NetworkX or igraph or a table, not of type {type(given).__name__}",
+            f"a graph is a KnowledgeGraph, one of NetworkX or igraph or a table, not of type {type(graph).__name__}",
             hint="kgreason.read_graph reads one from files",
         )
-    foreign, edges = as_foreign(given), program.edges
+    foreign, edges = as_foreign(graph), program.edges
     if foreign is not None:
         return foreign.as_graph(edges[0] if len(edges) == 1 else "edge")
     if len(edges) != 1:
@@ -134,7 +129,15 @@ def graph_of(given: object, program: CheckedProgram) -> KnowledgeGraph:
             hint='give a mapping {"own": table, ...}, or a graph whose edges carry relation',
         )
     rules_alone = replace(program.without_graph(), binds=(), queries_bound=())
-    return load_graph(rules_alone, {edges[0]: given})
+    return load_graph(rules_alone, {edges[0]: graph})
+
+
+def graphs_under(program: CheckedProgram, *graphs: object) -> list[KnowledgeGraph]:
+    """Convert graph objects or edge tables, and check that the relations are the edge predicates of the rules."""
+    found = [graph_of(graph, program) for graph in graphs]
+    for graph in found:
+        check_relations(graph, program)
+    return found
 
 
 def mapped(mapping: object, original: KnowledgeGraph, released: KnowledgeGraph) -> Vertices:
@@ -187,23 +190,13 @@ def anonymizable(program: CheckedProgram) -> CheckedProgram:
 
 
 def check_relations(graph: KnowledgeGraph, program: CheckedProgram) -> None:
-    """Check that the relations of a graph are the edge predicates of the rules.
-
-    Raises
-    ------
-    DataError
-        If a relation is missing or unknown, or lacks the weights that the rules read.
-    """
+    """Raise `DataError` unless the relations are the edge predicates of the rules, with the weights they read."""
     here, there = (", ".join(sorted(names)) or "none" for names in (graph.relations, program.edges))
     if here != there:
-        what, hint = (
-            f"the graph has the relations {here}, the rules have {there}",
-            "name relations as the @edge predicates",
-        )
-        raise DataError("<graph>", what, hint=hint)
+        what = f"the graph has the relations {here}, the rules have {there}"
+        raise DataError("<graph>", what, hint="name relations as the @edge predicates")
     for name, relation in graph.relations.items():
         if program.arities.get(name) == 3 and relation.weight is None:
+            what = f"the relation {name} has no weights, but the rules read some"
             hint = "give the edges weights, or take a weight out of the atoms of this predicate in the rules"
-            raise DataError(
-                "<graph>", f"the relation {name} has no weights, but the rules read some", hint=hint
-            )
+            raise DataError("<graph>", what, hint=hint)

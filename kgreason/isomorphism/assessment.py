@@ -18,6 +18,7 @@ from kgreason.isomorphism.arguments import (
     check_model,
     check_relations,
     graph_of,
+    graphs_under,
     mapped,
     read_graph,
 )
@@ -103,9 +104,7 @@ def verify(
 
     sizes = attacked_sizes(x)
     program = anonymizable(load(rules, allow_files=allow_files))
-    original, released = graph_of(original, program), graph_of(released, program)
-    for graph in (original, released):
-        check_relations(graph, program)
+    original, released = graphs_under(program, original, released)
     check_model(model)
     mapping = mapped(mapping, original, released)
     if model == "k-iso":
@@ -113,8 +112,8 @@ def verify(
             raise AnonymizationError(
                 "a certificate shows images, not blocks", hint="leave the certificate out"
             )
-        known = original, mapping
-        return _k_iso(released, program, k, sizes, max_subgraphs, sample, seed, progress, *known)
+        limits = max_subgraphs, sample, seed
+        return _k_iso(released, program, k, sizes, *limits, progress, original, mapping)
     if isinstance(certificate, str | Path):
         certificate = read_certificate(Path(certificate), Pair(original, released, mapping))
     if certificate is not None and sample is not None:
@@ -124,8 +123,8 @@ def verify(
     attacked = original if parts is None else inside(original, parts)
     counted = sizes if certificate is None or certificate.copies is None else ()
     drawn = _drawn(attacked, counted, max_subgraphs, sample, seed, progress)
-    pair = original, released, mapping
-    return checker.verify(*pair, program, k, sizes[-1], progress, parts, sizes[:-1], certificate, drawn)
+    arguments = original, released, mapping, program, k, sizes[-1]
+    return checker.verify(*arguments, progress, parts, sizes[:-1], certificate, drawn)
 
 
 def verify_alone(
@@ -162,8 +161,7 @@ def verify_alone(
 
     sizes = attacked_sizes(x)
     program = anonymizable(load(rules, allow_files=allow_files))
-    released = graph_of(released, program)
-    check_relations(released, program)
+    [released] = graphs_under(program, released)
     check_model(model)
     if model == "k-iso":
         return _k_iso(released, program, k, sizes, max_subgraphs, sample, seed, progress)
@@ -194,7 +192,7 @@ def _k_iso(
     try:
         drawn = _drawn(released, sizes, limit, sample, seed, progress)
     except TooLargeError as error:
-        progress.note(f"δ is not told: {error.message}")
+        progress.note(f"δ is not measured: {error.message}")
         return verdict
     found = [
         [delta(released, program, k, size, diverse, progress, drawn.get(size)) for size in sizes]
@@ -258,14 +256,12 @@ def score(
 
     progress.step("Scoring")
     program = load(rules, allow_files=allow_files).without_graph()
-    original, released = graph_of(original, program), graph_of(released, program)
+    original, released = graphs_under(program, original, released)
     mapping = mapped(mapping, original, released)
-    for graph in (original, released):
-        check_relations(graph, program)
     original, released = original.distinct(), released.distinct()
     # a fixed seed makes the measurement reproducible
-    told = detection(released, np.asarray(mapping), np.random.default_rng(0))
-    return Score(utility(original, released, mapping, program), fidelity(original, released), told)
+    auc = detection(released, np.asarray(mapping), np.random.default_rng(0))
+    return Score(utility(original, released, mapping, program), fidelity(original, released), auc)
 
 
 def attack(

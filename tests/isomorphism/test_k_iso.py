@@ -262,7 +262,7 @@ def test_too_many_subgraphs_leave_delta_open_and_the_rest_decided() -> None:
     assert graph.n == 60
     assert found.holds
     assert found.verdict.delta is None
-    assert any(note.startswith("δ is not told: the graph has more than 5") for note in told)
+    assert any(note.startswith("δ is not measured: the graph has more than 5") for note in told)
 
 
 def test_a_sample_estimates_delta() -> None:

@@ -255,7 +255,7 @@ def test_estimates_of_parts_of_large_graphs() -> None:
     method = next(m for m in found.advice.methods if m.name == "kguard -x 4")
     assert method.cost is None
     assert f"--max-subgraphs {method.subgraphs} would do it" in method.remark
-    assert "how many lack images was not looked at" in found.advice.reason
+    assert "how many lack images was not examined" in found.advice.reason
 
 
 def test_neighbourhoods_may_be_left_out(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -118,18 +118,10 @@ class Judge:
 
 @dataclass(frozen=True, eq=False)
 class Repair:
-    """Search for a draw with few lost answers, by independent draws and local redraws.
+    """Search for a draw with few lost answers, by at most `trials` independent draws, and as many local redraws.
 
-    Attributes
-    ----------
-    trials
-        Maximum number of draws, and of redraws.
-    title
-        Title of the step.
-    fixed
-        Number of leading edges of each relation that keep their weights; default: none.
-    least
-        Lower bound of the loss that a draw can be expected to reach.
+    `fixed` leading edges of each relation keep their weights; `least` is a lower bound of the loss that a draw can be
+    expected to reach.
     """
 
     judge: Judge
@@ -156,13 +148,9 @@ class Repair:
     def repaired(self, best: Judged, wanted: Answers, redraw: Redraw) -> Judged:
         """Redraw weights near unwanted answers, and near missing wanted ones, while the loss decreases.
 
-        Parameters
-        ----------
-        wanted
-            Best possible answers; the search ends when they are reached.
-        redraw
-            Returns a graph with other weights in the marked rows, which include all non-fixed edges into their targets;
-            its last argument is the number of earlier redraws.
+        The search ends when the best possible answers, `wanted`, are reached. `redraw` returns a graph with other
+        weights in the marked rows, which include all non-fixed edges into their targets; its last argument is the
+        number of earlier redraws.
         """
         refused = 0
         for attempt in range(self.trials):

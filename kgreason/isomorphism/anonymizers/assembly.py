@@ -68,24 +68,10 @@ def assemble(
     *,
     symmetric: bool = False,
 ) -> tuple[KnowledgeGraph, dict[str, int]]:
-    """Add vertices, copied edges and synthetic edges.
+    """Add vertices up to the number n, copied edges, and synthetic edges, if `symmetric` with their reverses.
 
     Each synthetic edge is assigned to a random relation, in proportion to the sizes of the relations; its weight is 0
-    until it is drawn.
-
-    Parameters
-    ----------
-    n
-        Number of vertices of the result.
-    copies
-        Copied edges by relation.
-    synthetic
-        Sources and targets of the synthetic edges; if `symmetric`, their reverses are added to the same relation.
-
-    Returns
-    -------
-    graph, fixed
-        The augmented graph, and for each relation the number of leading edges that are originals or copies.
+    until it is drawn. Also returns for each relation the number of leading edges that are originals or copies.
 
     Raises
     ------
@@ -131,14 +117,10 @@ def publish(
 ) -> Release:
     """Permute vertices and rows at random, assign random labels, drop attributes.
 
-    Parameters
-    ----------
-    avoid_labels
-        Labels that must not occur: those of the original graph. `None`: the labels are the numbers 1 to n, assigned at
-        random regardless of the original labels.
-    rng
-        For experiments. `None`: the random source of the operating system, as published labels could reveal the state
-        of a generator that is not cryptographic, and with it the permutation.
+    No label is one of `avoid_labels`, those of the original graph; `None`: the labels are the numbers 1 to n, assigned
+    at random regardless of the original labels. `rng` is for experiments; `None`: the random source of the operating
+    system, as published labels could reveal the state of a generator that is not cryptographic, and with it the
+    permutation.
 
     Examples
     --------

@@ -26,8 +26,6 @@ _TRIES = 1_000  # random original vertices that are tried as a partner
 class EdgeIndex:
     """Rows of a relation by ordered pair of vertices: `order` holds them by their `keys` u n + v, ascending.
 
-    Examples
-    --------
     >>> graph = KnowledgeGraph.from_edges([("a", "b", 0.2), ("b", "a", 0.3), ("a", "b", 0.4)], relation="own")
     >>> own = EdgeIndex.of(graph)["own"]
     >>> [a.tolist() for a in own.rows(np.array([1, 0]), np.array([0, 1]))]
@@ -71,8 +69,6 @@ class EdgeIndex:
 def ball(indptr: Vertices, neighbours: Vertices, v: int, radius: int) -> Flags:
     """Vertices within `radius` steps of v.
 
-    Examples
-    --------
     >>> path = KnowledgeGraph.from_edges([("a", "b"), ("b", "c"), ("c", "d")])
     >>> ball(*undirected(path), 0, 2).tolist()
     [True, True, True, False]

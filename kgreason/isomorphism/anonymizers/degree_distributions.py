@@ -19,16 +19,9 @@ Degrees = npt.NDArray[np.int64]
 class DegreeDistribution:
     """Negative binomial with the moments of observed degrees; Poisson if they are not overdispersed.
 
-    Attributes
-    ----------
-    mean, variance
-        Moments of the observed degrees.
-    bound
-        Upper limit of draws: the greatest observed degree, so that no drawn degree is conspicuous, but at least 1 and
-        at most the number of vertices.
+    Draws do not exceed the `bound`: the greatest observed degree, so that no drawn degree is conspicuous, but at least
+    1 and at most the number of vertices.
 
-    Examples
-    --------
     >>> fitted = DegreeDistribution.fit(np.array([0, 1, 1, 6]))
     >>> fitted.mean, fitted.variance, fitted.bound
     (2.0, 5.5, 4)
@@ -67,8 +60,6 @@ def choose_across(
     degree; every other one keeps it if it is free, else takes max(degree + 1, draw) until free. The entry that keeps
     its degree is random, because an original that always had the smallest degree of its copies would be recognizable.
 
-    Examples
-    --------
     >>> fitted = DegreeDistribution.fit(np.array([1, 2, 3]))
     >>> chosen = choose_across(np.array([[2, 2, 2], [0, 1, 5]]), fitted, np.random.default_rng(3))
     >>> chosen[1].tolist(), len(set(chosen[0].tolist()))
@@ -129,8 +120,6 @@ def between_copies(out_totals: Degrees, in_totals: Degrees) -> Degrees:
     The result has the shape (k, k) and a zero diagonal; row sums are at most `out_totals`, column sums at most
     `in_totals`.
 
-    Examples
-    --------
     >>> between_copies(np.array([4, 4]), np.array([4, 3])).tolist()
     [[0, 3], [4, 0]]
     """

@@ -119,8 +119,6 @@ def within_bound(
 ) -> Weights:
     """Lower weights whose sum exceeds a bound; as many as fit stay on their sides of the cuts, smallest `first` first.
 
-    Examples
-    --------
     >>> half = Cuts.of([(0.5, False)])
     >>> weights, target = np.array([0.6, 0.7, 0.3, 0.9]), np.array([0, 0, 0, 1])
     >>> within_bound(weights, target, np.array([2.0, 1.0, 3.0, 4.0]), 1.0, half).round(2).tolist()
@@ -153,8 +151,6 @@ def sides_kept(target: Vertices, old: Weights, new: Units, cuts: Cuts) -> Flags:
     Examined are the sums of all subsets of up to 10 edges; otherwise of all edges, and of all but one. New weights are
     in grid units; a sum equal to a cut is rejected, as rounding could move it to either side.
 
-    Examples
-    --------
     >>> half = Cuts.of([(0.5, False)])
     >>> old, new = np.array([0.3, 0.3]), np.array([400_000, 50_000])
     >>> sides_kept(np.array([7, 7]), old, new, half), sides_kept(np.array([7, 8]), old, new, half)
@@ -177,8 +173,6 @@ def room_below(target: Vertices, weights: Units, n: int, cuts: Cuts) -> npt.NDAr
 
     In grid units, as `weights`; 0 for more than 10 edges whose sum is above a cut.
 
-    Examples
-    --------
     >>> room_below(np.array([0, 0]), np.array([100_000, 450_000]), 2, Cuts.of([(0.5, False)])).tolist()
     [49999.5, 499999.5]
     """
@@ -298,16 +292,10 @@ def check_sums(units: Units, target: Vertices, bound: int, name: str) -> None:
 def lowered(
     pair: Vertices, units: Units, taken: Vertices, levels: Units, rng: np.random.Generator, name: str
 ) -> Units:
-    """Lower weights that are taken at their pair of vertices or occur there twice, preferably to common values.
+    """Lower weights that are taken at their pair of vertices or occur there twice, preferably to common levels.
 
-    Parameters
-    ----------
-    pair
-        Number of the pair of vertices of each edge, shape (m,).
-    taken
-        Weights that are not allowed, as ``pair * (GRID + 1) + weight``.
-    levels
-        Common weights, ascending.
+    Weights that are `taken` are given as ``pair * (GRID + 1) + weight``, with the number of the pair of vertices;
+    levels ascend.
 
     Raises
     ------

@@ -43,13 +43,7 @@ class KIso:
     def augment(
         self, graph: KnowledgeGraph, rules: CheckedProgram, rng: np.random.Generator, progress: Progress
     ) -> Augmented:
-        """Make k isomorphic blocks; vertices are added until k divides their number.
-
-        Raises
-        ------
-        AnonymizationError
-            If weights lie outside [0, 1].
-        """
+        """Make k isomorphic blocks; vertices are added until k divides their number."""
         noising = WeightNoising.fit(graph, rules, self.trials)
         slot = _arrange(graph, self.k, rng, progress)
         noised = noising.originals(rng, progress)
@@ -94,17 +88,10 @@ def _arrange(graph: KnowledgeGraph, k: int, rng: np.random.Generator, progress: 
 
 @dataclass(frozen=True, eq=False)
 class Arcs:
-    """Edges as seen from each end; the arcs of vertex v are those from ``begin[v]`` to ``begin[v + 1]``.
+    """Edges as seen from each end; the arcs of vertex v are those from ``begin[v]`` to ``begin[v + 1]``; int64.
 
-    Attributes
-    ----------
-    begin
-        int64, shape (n + 1,).
-    key
-        ``kind * n + w``, ascending for each vertex; the kind is twice the number of the relation for edges from v to w,
-        plus one for those from w to v; loops are outgoing only. int64.
-    count
-        Number of edges of each arc, int64.
+    A `key` is ``kind * n + w``, ascending for each vertex; the kind is twice the number of the relation for edges from
+    v to w, plus one for those from w to v; loops are outgoing only. `count` is the number of edges of each arc.
     """
 
     begin: Vertices
@@ -203,29 +190,15 @@ def _exchange(slot: Ints, at: Ints, u: int, v: int) -> None:
 def align(
     begin: Ints, key: Ints, count: Ints, slot: Ints, at: Ints, k: int, heat: float, dice: Doubles, work: int
 ) -> int:
-    """Exchange the slots of vertices repeatedly where this increases the number of edges in common.
+    """Exchange slots of vertices repeatedly where this increases the number of edges in common, which is returned.
 
     A vertex z with a neighbour w is moved so that the edge coincides with one of another block: into the block of w,
     and into the row of a neighbour of the vertex that occupies the row of w in the other block. If that vertex has no
     such neighbour, a random row is occasionally tried.
 
-    Parameters
-    ----------
-    begin, key, count
-        As in `Arcs`.
-    slot, at
-        Slot of each vertex, ``row * k + block``, and the vertex at each slot; modified in place.
-    heat
-        Temperature of simulated annealing, in edges in common.
-    dice
-        Five random numbers in [0, 1) for each attempt.
-    work
-        Budget: number of arcs of exchanged vertices.
-
-    Returns
-    -------
-    int
-        Increase of the number of edges in common, over all pairs of blocks.
+    Arcs are those of `Arcs`. `slot` of each vertex, ``row * k + block``, and the vertex `at` each slot are modified in
+    place. `heat` is the temperature of simulated annealing, in edges in common; `dice` are five random numbers in [0,
+    1) for each attempt; `work` limits the number of arcs of exchanged vertices.
     """
     n, gained = len(slot), 0
     for roll in range(0, len(dice) - 4, 5):
@@ -266,12 +239,8 @@ def equal_blocks(
     """Delete and insert as few edges as possible, for given slots of vertices, so that all blocks are isomorphic.
 
     Edges between blocks are deleted. Between two rows all blocks get the median of their numbers of edges, which
-    minimizes the changes; of two medians the greater. The deleted ones of parallel edges are chosen at random.
-
-    Returns
-    -------
-    relation, kept
-        Remaining original edges in their order, then inserted edges of weight 0; and the number of the former.
+    minimizes the changes; of two medians the greater. The deleted ones of parallel edges are chosen at random. Returns
+    the remaining original edges in their order, then inserted edges of weight 0; and the number of the former.
 
     Examples
     --------

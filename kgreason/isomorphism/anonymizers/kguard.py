@@ -52,14 +52,7 @@ class Kguard:
     def augment(
         self, graph: KnowledgeGraph, rules: CheckedProgram, rng: np.random.Generator, progress: Progress
     ) -> Augmented:
-        """Make a (k,x)-isomorphism anonymization for each x in `sizes`.
-
-        Raises
-        ------
-        AnonymizationError
-            If there are more than `max_subgraphs` subgraphs of a size, k is too great, weights lie outside [0, 1], or
-            the graph has vertices but no relation.
-        """
+        """Make a (k,x)-isomorphism anonymization for each x; `max_subgraphs` of a size are allowed."""
         self._check(graph, progress)
         noising = WeightNoising.fit(graph, rules, self.trials)
         noised = noising.originals(rng, progress)

@@ -64,14 +64,7 @@ class PublishedKguard:
     def augment(
         self, graph: KnowledgeGraph, rules: CheckedProgram, rng: np.random.Generator, progress: Progress
     ) -> Augmented:
-        """Make the augmented graph of Algorithm 3.
-
-        Raises
-        ------
-        AnonymizationError
-            If there are more than `max_subgraphs` subgraphs, weights lie outside [0, 1], or the graph has vertices but
-            no relation.
-        """
+        """Make the augmented graph of Algorithm 3; refuses graphs with more than `max_subgraphs` subgraphs."""
         noising = WeightNoising.fit(graph, rules, self.trials)
         progress.step("Counting subgraphs")
         groups = attacked_subgraphs(graph, self.x, self.max_subgraphs)
@@ -233,21 +226,21 @@ def reweighed(
     alone = {name: Relation(e.source, e.target, e.weight) for name, e in edges.items()}
     current = KnowledgeGraph(np.arange(n).astype(object), alone)
     copy_of = np.full(current.n, -1, dtype=np.int64)
-    open_ = np.ones(sum(len(copy) for _, copy in copied), dtype=np.bool_)
-    numbers = np.split(np.arange(len(open_)), np.cumsum([len(copy) for _, copy in copied]))
+    unsettled = np.ones(sum(len(copy) for _, copy in copied), dtype=np.bool_)
+    numbers = np.split(np.arange(len(unsettled)), np.cumsum([len(copy) for _, copy in copied]))
     for number, (_, copy) in zip(numbers, copied, strict=False):
         copy_of[copy] = number[:, None]
     wanted = _derived(graph, noising, [model for model, _ in copied])
     for _ in range(_ATTEMPTS if weighted else 0):
-        if not open_.any():
+        if not unsettled.any():
             break
-        rows = {name: open_[copy_of[edges[name].source]] for name in weighted}
+        rows = {name: unsettled[copy_of[edges[name].source]] for name in weighted}
         drawn = noising.copies(current, rng)
         tried = exchanged(current, drawn, rows)
         found = _derived(tried, noising, [copy for _, copy in copied])
         for number, now, before in zip(numbers, found, wanted, strict=False):
-            open_[number] &= (now != before).any(axis=(1, 2, 3))
-        settled = {name: row & ~open_[copy_of[edges[name].source]] for name, row in rows.items()}
+            unsettled[number] &= (now != before).any(axis=(1, 2, 3))
+        settled = {name: row & ~unsettled[copy_of[edges[name].source]] for name, row in rows.items()}
         current = exchanged(current, drawn, settled)
     return {name: replace(e, weight=current.relations[name].weight) for name, e in edges.items()}
 
@@ -264,19 +257,10 @@ def _derived(
 class Diversifier:
     """Adds edges until the images of every chosen vertex differ in both degrees.
 
-    Parameters
-    ----------
-    buckets
-        Chosen subgraphs of each class; vertices from ``graph.n`` on are copies.
-    degrees
-        Current in- and out-degree of originals and copies, `ties` included.
-    ties
-        Sources and targets of the existing synthetic edges.
-    x
-        Edges between original vertices nearer than this change attacked subgraphs and are avoided where possible.
-    symmetric
-        Whether the reverse of every tie and of every added edge will be added, too. In- and out-degrees are then
-        equal, so only in-degrees are processed.
+    Vertices of `buckets`, the chosen subgraphs of each class, are copies from ``graph.n`` on. The current in- and
+    out-degrees include the `ties`, the existing synthetic edges. Edges between original vertices nearer than x change
+    attacked subgraphs and are avoided where possible. In a `symmetric` graph the reverse of every tie and of every
+    added edge will be added, too; as in- and out-degrees are then equal, only in-degrees are processed.
 
     Attributes
     ----------
@@ -308,12 +292,12 @@ class Diversifier:
         # for each vertex, itself and the vertices of its chosen subgraphs; empty if it is in none
         self._companions = _grouped((row for bucket in buckets for row in bucket.tolist()), self.n)
         chosen = [v for v, others in enumerate(self._companions) if others]
-        apart = images(buckets, self.n)
+        different = images(buckets, self.n)
         missing, reals = [], (graph.in_degree(), graph.out_degree())
         for phi in self._phis:
             order = [chosen[i] for i in rng.permutation(len(chosen))]
             fitted = DegreeDistribution.fit(reals[phi])
-            missing.append(choose_apart(degrees[phi], order, apart, fitted, rng) - degrees[phi])
+            missing.append(choose_apart(degrees[phi], order, different, fitted, rng) - degrees[phi])
         # new vertices can be shared by all vertices, so the maximum number of missing edges suffices
         most = max((int(m.max(initial=0)) for m in missing), default=0)
         padded = [np.concatenate([m, np.zeros(2 * most, dtype=np.int64)]) for m in missing]
@@ -382,8 +366,6 @@ def images(buckets: Sequence[Members], n: int) -> list[set[int]]:
     The relation is not closed transitively: item 4 of Definition 4.1 requires that images of one vertex differ, and the
     transitive closure can be a huge class that would need as many different degrees.
 
-    Examples
-    --------
     >>> images([np.array([[0, 1], [2, 3]])], 5)
     [{0, 2}, {1, 3}, {0, 2}, {1, 3}, set()]
     """
@@ -410,14 +392,12 @@ def _grouped_ends(graph: KnowledgeGraph, phi: int) -> tuple[Vertices, Vertices]:
 def choose_apart(
     degrees: Degrees,
     order: Iterable[int],
-    apart: Sequence[Iterable[int]],
+    different: Sequence[Iterable[int]],
     fitted: DegreeDistribution,
     rng: np.random.Generator,
 ) -> Degrees:
-    """Raise degrees so that each vertex differs from those `apart` from it (ChooseDeg), one by one in `order`.
+    """Raise degrees so that each vertex differs from those `different` lists for it (ChooseDeg), in the `order`.
 
-    Examples
-    --------
     >>> fitted = DegreeDistribution.fit(np.array([0]))
     >>> rng = np.random.default_rng(0)
     >>> choose_apart(np.array([2, 2, 2]), [0, 1, 2], [[1], [0, 2], [1]], fitted, rng).tolist()
@@ -426,7 +406,7 @@ def choose_apart(
     chosen = degrees.copy()
     settled: set[int] = set()
     for v in order:
-        taken = {int(chosen[u]) for u in apart[v] if u in settled}
+        taken = {int(chosen[u]) for u in different[v] if u in settled}
         degree = int(chosen[v])
         while degree in taken:
             degree = max(degree + 1, int(fitted.draw(rng, 1)[0]))

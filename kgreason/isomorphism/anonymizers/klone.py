@@ -44,13 +44,7 @@ class Klone:
     def augment(
         self, graph: KnowledgeGraph, rules: CheckedProgram, rng: np.random.Generator, progress: Progress
     ) -> Augmented:
-        """Make a (k,x)-isomorphism anonymization for every x; kn <= vertices <= 2kn + 1.
-
-        Raises
-        ------
-        AnonymizationError
-            If weights lie outside [0, 1], or the graph has vertices but no relation.
-        """
+        """Make a (k,x)-isomorphism anonymization for every x; kn <= vertices <= 2kn + 1."""
         check_vertices(self.k * graph.n)
         noising = WeightNoising.fit(graph, rules, self.trials)
         noised = noising.originals(rng, progress)

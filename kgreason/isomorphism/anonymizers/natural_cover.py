@@ -39,14 +39,9 @@ _BLOCK = 1 << 12  # subgraphs that one core searches at a time
 
 @dataclass(frozen=True, eq=False)
 class Lack:
-    """Subgraphs without images; at least some of each class that has any.
+    """Subgraphs without images, with their classes and numbers of missing images; at least some of each class.
 
-    Attributes
-    ----------
-    members, classes
-        Vertices in canonical order and classes; int64, shape (N, x) and (N,).
-    missing
-        Number of missing images of each, shape (N,).
+    Members are vertices in canonical order, int64, shape (N, x).
     """
 
     members: Ints
@@ -172,8 +167,8 @@ class Cover:
         missing = np.full(len(members), self.need, dtype=np.int64)
         missing[close] = self.missing(members[close], classes[close], pools.ranks)
         served = np.bincount(classes[close & (missing == 0)], minlength=len(self._counts))
-        open_ = (missing > 0) & (close | (served <= _HARDLY * _CLOSELY)[classes])
-        return Lack(members[open_], classes[open_], missing[open_])
+        without = (missing > 0) & (close | (served <= _HARDLY * _CLOSELY)[classes])
+        return Lack(members[without], classes[without], missing[without])
 
     def missing(self, members: Ints, classes: Ints, ranks: Shorts) -> Ints:
         """Number of images that each subgraph, in canonical order, lacks among all candidates."""

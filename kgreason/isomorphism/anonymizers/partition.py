@@ -98,8 +98,6 @@ def with_stubs(
 ) -> list[KnowledgeGraph]:
     """Add a stub to the pieces for every edge between parts; an edge and its reverse share one.
 
-    Examples
-    --------
     >>> from kgreason.graph.parts import pieces
     >>> graph = KnowledgeGraph.from_edges([("a", "b"), ("b", "c"), ("c", "b")])
     >>> parts = np.array([0, 0, 1])

@@ -32,19 +32,10 @@ _PATIENCE = 5  # draws before repeated weights are shifted
 
 
 class Drawing:
-    """Draws of weights for the edges of one relation.
+    """Draws of weights for the edges of one relation, on the sides of its old weights by `thresholds` where possible.
 
-    Parameters
-    ----------
-    relation
-        Relation with the old weights, on whose sides new ones should lie.
-    bound
-        Bound of incoming sums, in grid units; `None`: unbounded.
-    thresholds
-        Cuts whose sides weights and their sums should keep.
-    forbidden
-        Weights of the edges, shape (m,); a new weight may equal none of those of its pair of vertices. `None`: no
-        restriction.
+    Incoming sums have a `bound` in grid units; `None`: unbounded. A new weight may equal none of the `forbidden`
+    weights of its pair of vertices, shape (m,); `None`: no restriction.
     """
 
     def __init__(
@@ -73,12 +64,8 @@ class Drawing:
     def run(self, units: Units | None = None, rows: Flags | None = None, attempt: int = 0) -> Units:
         """Draw until all weights satisfy the conditions, or at least differ.
 
-        Parameters
-        ----------
-        units, rows
-            Initial weights, and the ones to redraw: with an edge all others into its target.
-        attempt
-            Number of earlier failed draws; with more of them weights approach the old ones.
+        `units` are initial weights, and `rows` the ones to redraw: with an edge all others into its target. The more
+        earlier failed draws (`attempt`), the nearer weights are to the old ones.
 
         Raises
         ------
@@ -86,22 +73,22 @@ class Drawing:
             If there are not enough different weights.
         """
         units = np.zeros(len(self.old), dtype=np.int64) if units is None else units.copy()
-        open_ = np.arange(len(units)) if rows is None else np.flatnonzero(rows)
-        units[open_] = self._drawn(open_, attempt)
+        unsettled = np.arange(len(units)) if rows is None else np.flatnonzero(rows)
+        units[unsettled] = self._drawn(unsettled, attempt)
         group = self.target if self.summed else self.pair
         for number in range(attempt, attempt + _ROUNDS):
-            clash = self._clashing(open_, units)
-            moved = self._strayed(open_, units) if number - attempt < _FORCED else np.zeros_like(clash)
+            clash = self._clashing(unsettled, units)
+            moved = self._strayed(unsettled, units) if number - attempt < _FORCED else np.zeros_like(clash)
             wrong = clash | moved
             if not wrong.any():
                 break
-            within = np.isin(group[open_], group[open_][wrong])
-            open_, clash, moved = open_[within], clash[within], moved[within]
-            again = np.isin(self.target[open_], self.target[open_][moved]) if self.summed else moved
+            within = np.isin(group[unsettled], group[unsettled][wrong])
+            unsettled, clash, moved = unsettled[within], clash[within], moved[within]
+            again = np.isin(self.target[unsettled], self.target[unsettled][moved]) if self.summed else moved
             if not self.summed and number < attempt + _PATIENCE:
                 again = again | clash
-            units[open_[again]] = self._drawn(open_[again], number + 1)
-            shifted = open_[clash & ~again]
+            units[unsettled[again]] = self._drawn(unsettled[again], number + 1)
+            shifted = unsettled[clash & ~again]
             units[shifted] = self._shifted(shifted, units, number - attempt)
         else:
             raise AnonymizationError(

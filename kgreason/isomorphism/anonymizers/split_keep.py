@@ -60,13 +60,7 @@ class SplitKeep:
     def augment(
         self, graph: KnowledgeGraph, rules: CheckedProgram, rng: np.random.Generator, progress: Progress
     ) -> Augmented:
-        """Augment the parts, each with its own random generator, then copy the seam.
-
-        Raises
-        ------
-        AnonymizationError
-            If a part admits no anonymization, or x is 1, as no subgraph of one vertex crosses parts.
-        """
+        """Augment the parts, each with its own random generator, then copy the seam; x must be at least 2."""
         if self.x < 2:
             raise AnonymizationError(
                 "single vertices cross no cut", hint="leave --split out, or choose x >= 2"
@@ -125,8 +119,6 @@ class SplitKeep:
 def seam(graph: KnowledgeGraph, parts: Vertices, x: int) -> Vertices:
     """Vertices of connected subgraphs of x >= 2 vertices that contain an edge between parts.
 
-    Examples
-    --------
     >>> path = KnowledgeGraph.from_edges([(str(i), str(i + 1)) for i in range(7)])
     >>> parts = np.array([0, 0, 0, 0, 1, 1, 1, 1])
     >>> [seam(path, parts, x).tolist() for x in (2, 3)]
@@ -145,16 +137,10 @@ def seam(graph: KnowledgeGraph, parts: Vertices, x: int) -> Vertices:
 
 @dataclass(frozen=True, eq=False)
 class Copies:
-    """Copies of a region whose vertices differ in degree from their originals and from each other.
+    """Edges inside the copies of a region by relation, and synthetic edges between copies and to new vertices.
 
-    Attributes
-    ----------
-    edges
-        Edges inside the copies by relation.
-    synthetic
-        Sources and targets of edges between copies and to new vertices; in a symmetric graph without their reverses.
-    n
-        Number of vertices of the result: the graph, the copies in order, new vertices.
+    In a symmetric graph the latter come without their reverses. The result has n vertices: those of the graph, the
+    copies in order, new vertices.
     """
 
     edges: dict[str, Edges]
@@ -196,14 +182,9 @@ def copies(
 
 @dataclass(frozen=True, eq=False)
 class DegreeConstraints:
-    """Vertices that must differ in degree: those of a part, and those of a row.
+    """Vertices that must differ in degree: those of a part (-1 for none), and those of a row.
 
-    Attributes
-    ----------
-    part
-        Part of each vertex; -1 for none.
-    rows
-        Vertices with their copies, one row each; int64, shape (any, k).
+    Each of the `rows`, int64, shape (any, k), holds a vertex and its copies.
     """
 
     part: Vertices
@@ -230,16 +211,8 @@ def connecting_edges(
 
     Their ends are vertices without degree constraints. A component without such a vertex gets a new one, tied to a
     vertex of the component by an edge, or by edges via further new vertices until the degree of that vertex differs
-    from all from which it must differ.
-
-    Parameters
-    ----------
-    component
-        Component of each vertex, from 0.
-    degrees
-        Out- and in-degree of each vertex.
-    symmetric
-        Whether the reverse of each edge will be added, too.
+    from all from which it must differ. `degrees` are out- and in-degrees; in a `symmetric` graph the reverse of each
+    edge will be added, too.
     """
     count = int(component.max(initial=-1)) + 1
     if count < 2:

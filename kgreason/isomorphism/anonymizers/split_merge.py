@@ -55,13 +55,7 @@ class SplitMerge:
     def augment(
         self, graph: KnowledgeGraph, rules: CheckedProgram, rng: np.random.Generator, progress: Progress
     ) -> Augmented:
-        """Augment the parts, each with its own random generator, and join them without the edges between parts.
-
-        Raises
-        ------
-        AnonymizationError
-            If a part admits no anonymization, or the parts cannot be joined.
-        """
+        """Augment the parts, each with its own random generator, and join them without the edges between parts."""
         within = inside(graph, self.parts)
         divided = pieces(within, self.parts)
         alone = [piece.graph for piece in divided]
@@ -108,21 +102,12 @@ def joining_edges(
     *,
     symmetric: bool = False,
 ) -> Pairs:
-    """Choose random edges that connect the parts in a tree and keep the degree diversity of images.
+    """Choose random edges that connect the weakly connected parts in a tree and keep the degree diversity of images.
 
     A degree is raised by one only if no vertex of the part has the new degree: vertices of a part that differed in
-    degree still differ.
-
-    Parameters
-    ----------
-    part
-        Part of each vertex, numbered from 0 without gaps; each part is weakly connected.
-    forbidden
-        Edges that must not be chosen, as ``source * n + target``, ascending.
-    full
-        Vertices that get a further incoming edge only if no others can.
-    symmetric
-        Whether the reverse of each edge will be added, too.
+    degree still differ. Edges that must not be chosen are `forbidden`, as ``source * n + target``, ascending. A `full`
+    vertex gets a further incoming edge only if no others can. In a `symmetric` graph the reverse of each edge will be
+    added, too.
 
     Raises
     ------
@@ -245,19 +230,14 @@ def _full(graph: KnowledgeGraph, rules: CheckedProgram) -> Mask:
 def in_processes(work: Callable[[T], R], items: Sequence[T], done: Callable[[], None]) -> list[R]:
     """Process items in parallel, in one process per core, and return the results in the order of the items.
 
-    Parameters
-    ----------
-    work
-        Stateless function. Where processes are forked (Linux) it may be any function, elsewhere it must be picklable;
-        results must be picklable.
-    done
-        Called after each item.
+    Where processes are forked (Linux) `work` may be any stateless function, elsewhere it must be picklable; results
+    must be picklable. `done` is called after each item. Exceptions of `work` are raised here; these, as well as an
+    interruption by the user, end all processes.
 
     Raises
     ------
     MemoryError
-        If the system ends a process. Exceptions of `work` are raised here; these, as well as an interruption by the
-        user, end all processes.
+        If the system ends a process.
     """
     workers = min(cores(), len(items))
     if workers < 2:

@@ -27,15 +27,13 @@ _HOSTS = 4_000  # original vertices that are considered as hosts
 
 @dataclass(frozen=True, eq=False)
 class Planned:
-    """Template with the positions of the classes in it.
+    """Template as a graph with the weights of the copied members, and with the positions of the classes in it.
 
     Attributes
     ----------
     origin
         For each pair of template vertices, the pair of graph vertices from which its edges are copied, -1 for none;
         shape (t, t, 2).
-    graph
-        The template as a graph, with the weights of the copied members.
     members
         By size and class: template vertices of a member, in canonical order.
     """
@@ -47,16 +45,9 @@ class Planned:
 
 @dataclass(frozen=True, eq=False)
 class Embedding:
-    """Planned copy of a template.
+    """Planned copy of a template: its cost in edges, and the resulting in- and out-degrees, shape (2, t).
 
-    Attributes
-    ----------
-    cost
-        Cost of edges and vertices, in edges.
-    hosts
-        Original vertex that hosts each template vertex, -1 for a new vertex; shape (t,).
-    degrees
-        Resulting in- and out-degrees, shape (2, t).
+    `hosts` are the original vertices that host each template vertex, -1 for a new vertex; shape (t,).
     """
 
     cost: float

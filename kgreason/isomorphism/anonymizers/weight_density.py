@@ -36,16 +36,9 @@ _ABOVE = {">": (False,), "<=": (False,), ">=": (True,), "<": (True,)}
 class Cuts:
     """Thresholds (cuts) that divide weights into sides.
 
-    Attributes
-    ----------
-    value
-        Ascending, shape (c,).
-    above
-        Whether weights equal to the value lie on its upper side, shape (c,). A value that rules test for equality
-        occurs twice, once with either.
+    Values ascend, shape (c,); `above` says of each whether weights equal to it lie on its upper side. A value that
+    rules test for equality occurs twice, once with either.
 
-    Examples
-    --------
     >>> cuts = Cuts.of([(0.5, False), (0.2, True)])
     >>> cuts.side(np.array([0.1, 0.2, 0.5, 0.6])).tolist()
     [0, 1, 1, 2]
@@ -74,15 +67,7 @@ class Cuts:
 
 @dataclass(frozen=True, eq=False)
 class Thresholds:
-    """Dependence of the rules on the weights of a relation.
-
-    Attributes
-    ----------
-    use
-        Kind of use, from unread to arbitrary.
-    single, added
-        Cuts of single weights, and of sums of weights into one vertex.
-    """
+    """Dependence of the rules on the weights of a relation: cuts of single weights, and of sums into one vertex."""
 
     use: Use
     single: Cuts
@@ -95,8 +80,6 @@ NO_THRESHOLDS = Thresholds(Use.UNREAD, Cuts.of(()), Cuts.of(()))  # of a relatio
 def thresholds(program: CheckedProgram) -> dict[str, Thresholds]:
     """Dependence of the rules on the weights of each edge predicate.
 
-    Examples
-    --------
     >>> from kgreason.language.check.program_checker import load_text
     >>> text = '@edge("own"). p(Y) :- own(X,Y,W), V = msum(W, <X>), V > 0.5. q(X) :- own(X,_,W), W >= 0.2.'
     >>> own = thresholds(load_text(text))["own"]
@@ -219,8 +202,6 @@ class WeightDensity:
 
         If hardly any draw lies between the smallest and the greatest of the levels, the nearer of the two is taken.
 
-        Examples
-        --------
         >>> density = WeightDensity.fit(np.array([0.2, 0.9, 1.0]), "own")
         >>> drawn = density.draw(np.random.default_rng(0), 1000)
         >>> bool(np.isin(drawn, density.levels).all())
@@ -251,8 +232,6 @@ class Sample:
     def draw(self, rng: np.random.Generator, size: int, levels: Units | None = None) -> Units:
         """Draw weights that lie within a range of adjacent levels; if there are none, the levels nearest to any.
 
-        Examples
-        --------
         >>> sample = Sample(np.array([3, 3, 8]), decimal_levels(1))
         >>> drawn = sample.draw(np.random.default_rng(0), 9, np.arange(2, 6))
         >>> np.unique(drawn).tolist()

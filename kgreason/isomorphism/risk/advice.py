@@ -123,7 +123,7 @@ class _Advisor:
             return f"--split {PART}", "the graph is too large as a whole"
         if not best.lacking or best.cost is None or klone.cost is None:
             many = "more than a billion" if best.subgraphs is None else f"{best.subgraphs:,}"
-            return best.options, f"{many} subgraphs; how many lack images was not looked at"
+            return best.options, f"{many} subgraphs; how many lack images was not examined"
         lacks, total = sum(f.lacking for f in best.lacking), sum(f.total for f in best.lacking)
         about = "" if all(f.exact for f in best.lacking) else "about "
         why = f"{about}{lacks:,.0f} of {total:,} subgraphs lack images"
@@ -279,12 +279,8 @@ def measure(
 ) -> Risk:
     """Measure the risk of a graph, and compare all methods.
 
-    Parameters
-    ----------
-    asked
-        Sizes of the x-subgraphs that an attacker may know; `None`: the default sizes.
-    most
-        Above this number of x-subgraphs, only a random part of them is examined.
+    `asked` are the sizes of the x-subgraphs that an attacker may know; `None`: the default sizes. Above `most`
+    x-subgraphs, only a random part of them is examined.
 
     Raises
     ------

@@ -235,12 +235,8 @@ def of_subgraphs(
 ) -> Iterator[Exposure]:
     """Exposure to an attacker who knows an x-subgraph around the target, or its whole smaller component.
 
-    Parameters
-    ----------
-    graph
-        The graph, whose vertices are the first n, or the disjoint union of it and the population.
-    surveyed
-        Surveys of size x and of the sizes of smaller components.
+    The graph has the vertices 0 .. n-1, those after them belong to the population. `surveyed` are the surveys of size x
+    and of the sizes of smaller components.
     """
     component = graph.components()[1]
     size = np.minimum(np.bincount(component)[component], x)[:n]

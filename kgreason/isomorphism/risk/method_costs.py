@@ -184,11 +184,11 @@ def of_published(k: int, surveyed: Survey) -> Cost:
         types = surveyed.catalogue.full.form(int(of[part[0]])).types % space.ground_types
         vertices += lacking * x
         edges += lacking * int(space.pairs.counts[types].sum())
-    apart = edges + EXTRA * x * len(surveyed.counts)
+    diverse = edges + EXTRA * x * len(surveyed.counts)
     total = int(surveyed.counts.sum())
     return Cost(
         Range.around(vertices, 3),
-        Range(apart, edges, 3 * apart),
+        Range(diverse, edges, 3 * diverse),
         Range.around(SECONDS + PUBLISHED_SECONDS * total, 4),
         Range.around(MEGABYTES + PUBLISHED_BYTES * total / 1e6, 2),
     )

@@ -67,14 +67,9 @@ def first_counts(order: Ints, counts: Ints, width: int, bits: Bytes, found: Ints
 
 @dataclass(eq=False)
 class Incidence:
-    """Incidence of vertices and positions.
+    """Incidence of vertices and positions: `bits` has one bit for each position and vertex.
 
-    Attributes
-    ----------
-    bits
-        One bit for each position and vertex.
-    positions
-        Number of each position of each class, shape (classes, x).
+    `positions` are the numbers of the positions of each class, shape (classes, x).
     """
 
     n: int

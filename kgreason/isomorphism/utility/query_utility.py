@@ -122,23 +122,10 @@ class Utility(Displayed):
 def utility(
     original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices, rules: CheckedProgram
 ) -> Utility:
-    """Compare the answers to the ``@query`` predicates of G and A by vertex identity.
+    """Compare the answers to the ``@query`` predicates of G and A by vertex identity: U and U△ of the KGISO paper.
 
-    Parameters
-    ----------
-    original, released
-        G and A.
-    mapping
-        Original vertex v is released vertex ``mapping[v]``; int64, shape (n,).
-    rules
-        Σ with its queries.
+    Original vertex v is released vertex ``mapping[v]``.
 
-    References
-    ----------
-    Semantic utility U and U△ of the KGISO paper.
-
-    Examples
-    --------
     >>> from kgreason.language.check.program_checker import load_text
     >>> rules = load_text('@edge("own"). @query("owner"). owner(X) :- own(X,_,_).')
     >>> original = KnowledgeGraph.from_edges([("A", "B", 0.6)], relation="own")
@@ -245,8 +232,6 @@ class Fidelity(Displayed):
 def fidelity(original: KnowledgeGraph, released: KnowledgeGraph) -> Fidelity:
     """Compare sizes, degree distributions and weight distributions.
 
-    Examples
-    --------
     >>> original = KnowledgeGraph.from_edges([("A", "B", 0.6)], relation="own")
     >>> edges = [("p", "q", 0.5), ("r", "q", 0.4), ("s", "q", 0.3)]
     >>> released = KnowledgeGraph.from_edges(edges, relation="own")
