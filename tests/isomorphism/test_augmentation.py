@@ -119,8 +119,8 @@ def test_edges_that_are_not_safe() -> None:
     augmented.tie(7, 5)
     assert not augmented.fits(7, 5)
     assert not augmented.fits(5, 7)
-    assert augmented.beside(7) == {5}
-    augmented.edge("own", 7, 0, 0.5)
+    assert augmented.tied_to(7) == {5}
+    augmented.add_edge("own", 7, 0, 0.5)
     assert not augmented.fits(0, 7)
 
 
@@ -134,9 +134,9 @@ def test_promises_are_kept(graph: KnowledgeGraph, both: bool, x: int, seed: int,
         augmented.add_copy(made.tolist())
         name = next(iter(graph.relations))
         for u, v in zip(made[:-1].tolist(), made[1:].tolist(), strict=True):
-            augmented.edge(name, u, v, 0.1)
+            augmented.add_edge(name, u, v, 0.1)
             if augmented.symmetric:
-                augmented.edge(name, v, u, 0.1)
+                augmented.add_edge(name, v, u, 0.1)
         check_degrees(augmented)
     augmented.keep_degrees = apart
     new = np.arange(graph.n, augmented.n)
@@ -226,7 +226,7 @@ def test_room_for_weights(graph: KnowledgeGraph, seed: int) -> None:
     np.add.at(sums, own.target, own.weight)
     for _ in range(5):
         u, v = rng.choice(augmented.n, 2, replace=False).tolist()
-        augmented.edge("own", u, v, 0.25)
+        augmented.add_edge("own", u, v, 0.25)
         sums[v] += 0.25
     every = np.arange(augmented.n)
     room = augmented.room("own", every)

@@ -135,10 +135,10 @@ def test_what_would_hurt() -> None:
     assert not forbidden.forbids(0, (5, 7))
     assert not forbidden.forbids(4, (4, 1))  # relies on nothing
     augmented.forbidden = forbidden
-    assert not augmented.may(0, 4, 2)
-    assert augmented.may(0, 5, 7)
+    assert not augmented.may_have(0, 4, 2)
+    assert augmented.may_have(0, 5, 7)
     augmented.add_copy([2, 3])
-    assert not augmented.may(2, 9, 9)  # serves as an image
+    assert not augmented.may_have(2, 9, 9)  # serves as an image
 
 
 def test_high_degrees_are_not_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -227,7 +227,7 @@ class Augmentation:
         self._x = x
         self._indptr, self._neighbours = undirected(graph)
         self._balls: dict[int, set[int]] = {}
-        self._beside: dict[int, set[int]] = {}
+        self._tied: dict[int, set[int]] = {}
         self._copies: dict[int, set[int]] = {}
         self.loops = np.zeros(graph.n, dtype=np.bool_)
         self.loops[graph.ends[0][graph.ends[0] == graph.ends[1]]] = True
@@ -285,7 +285,7 @@ class Augmentation:
         """Whether vertices are in a made image."""
         return np.isin(vertices, list(self._copies))
 
-    def may(self, vertex: int, inner: int, outer: int) -> bool:
+    def may_have(self, vertex: int, inner: int, outer: int) -> bool:
         """Whether an original vertex may get these degrees without invalidating a made image."""
         if vertex in self._copies:
             return False
@@ -293,7 +293,7 @@ class Augmentation:
 
     def around(self, vertex: int) -> set[int]:
         """Vertices that may not host a copy together with a vertex: nearer than x, tied to it, or in a copy with it."""
-        return self.ball(vertex) | self.copy_mates(vertex) | self.beside(vertex)
+        return self.ball(vertex) | self.copy_mates(vertex) | self.tied_to(vertex)
 
     def ball(self, vertex: int) -> set[int]:
         """Original vertices nearer than x to an original vertex, itself included."""
@@ -306,7 +306,7 @@ class Augmentation:
 
     def fits(self, source: int, target: int) -> bool:
         """Whether an edge between two vertices is safe and the first synthetic one between them."""
-        return not any(target in near(source) for near in (self.beside, self.copy_mates, self.ball))
+        return not any(target in near(source) for near in (self.tied_to, self.copy_mates, self.ball))
 
     def tie(self, source: int, target: int) -> None:
         """Add an edge, and its reverse if the graph is symmetric."""
@@ -318,20 +318,20 @@ class Augmentation:
     def _put(self, source: int, target: int) -> None:
         self._source.append(source)
         self._target.append(target)
-        self._meet(source, target)
+        self._record_tie(source, target)
 
-    def _meet(self, u: int, v: int) -> None:
-        self._beside.setdefault(u, set()).add(v)
-        self._beside.setdefault(v, set()).add(u)
+    def _record_tie(self, u: int, v: int) -> None:
+        self._tied.setdefault(u, set()).add(v)
+        self._tied.setdefault(v, set()).add(u)
 
-    def edge(self, relation: str, source: int, target: int, weight: float) -> None:
+    def add_edge(self, relation: str, source: int, target: int, weight: float) -> None:
         """Add an edge of a relation with a weight required by its position in a class."""
         self._edges[relation].append((source, target, weight))
         if relation in self._incoming:
             self._incoming[relation][target] += weight
         self.outer[source] += 1
         self.inner[target] += 1
-        self._meet(source, target)
+        self._record_tie(source, target)
 
     def edges(self) -> dict[str, Edges]:
         """Weighted edges by relation."""
@@ -342,9 +342,9 @@ class Augmentation:
             found[name] = Edges(source, target, None if self.graph.relations[name].weight is None else weight)
         return found
 
-    def beside(self, vertex: int) -> set[int]:
+    def tied_to(self, vertex: int) -> set[int]:
         """Vertices with a synthetic edge to or from a vertex."""
-        return self._beside.get(vertex, set())
+        return self._tied.get(vertex, set())
 
     def promise(self, vertices: Ints, lack_in: Ints, lack_out: Ints) -> None:
         """Add promised edges to the degrees of vertices; `settle` adds the edges themselves."""
@@ -395,7 +395,7 @@ class Augmentation:
             found = int(side[self._rng.integers(len(side))]) if len(side) else 0
             inner = int(self.inner[found]) + (self.symmetric or not incoming)
             outer = int(self.outer[found]) + (self.symmetric or incoming)
-            if self.fits(vertex, found) and self.may(found, inner, outer):
+            if self.fits(vertex, found) and self.may_have(found, inner, outer):
                 return found
         return self._spare(vertex)
 

@@ -11,7 +11,7 @@ KGISO, Algorithm 3; docs/anonymization.md, KGUARD.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -47,9 +47,8 @@ _RESTARTS = 8  # of the search for disjoint members
 _ATTEMPTS = 20  # draws of weights for copies
 
 Members = npt.NDArray[np.int64]  # one per row, in canonical order
-Copied = list[
-    tuple[Members, Members]
-]  # models and, row by row, their copies: vertices that are in nothing else
+# models and, row by row, their copies, whose vertices are in nothing else
+Copied = list[tuple[Members, Members]]
 
 
 @dataclass(frozen=True)
@@ -76,12 +75,15 @@ class PublishedKguard:
         progress.note(f"{len(build.buckets):,} classes, {build.copied_subgraphs:,} copies of members")
         symmetric = is_symmetric(graph)
         ties = ties_to_largest(noised, (copy for _, copy in build.copied), rng)
-        degrees = build.degrees(both_ways(ties) if symmetric else ties)
+        copies = {
+            name: copied_edges(relation, graph.n, build.copied) for name, relation in noised.relations.items()
+        }
+        degrees = build.degrees(both_ways(ties) if symmetric else ties, copies.values())
         diversifier = Diversifier(noised, build.buckets, degrees, ties, self.x, rng, symmetric=symmetric)
         diversifier.run(progress)
         source = np.concatenate([ties[0], np.array(diversifier.source, dtype=np.int64)])
         target = np.concatenate([ties[1], np.array(diversifier.target, dtype=np.int64)])
-        copies = reweighed(noised, build.copied, build.copies(), noising, rng)
+        copies = reweighed(noised, build.copied, copies, noising, rng)
         augmented, fixed = assemble(noised, diversifier.n, copies, (source, target), rng, symmetric=symmetric)
         check_diversity(augmented, build.buckets)
         figures = {
@@ -129,18 +131,14 @@ class _Build:
                 found = np.concatenate([found, copy])
             self.buckets.append(found)
 
-    def copies(self) -> dict[str, Edges]:
-        return {name: copied_edges(r, self.graph.n, self.copied) for name, r in self.graph.relations.items()}
-
-    def degrees(self, ties: Pairs) -> tuple[Vertices, Vertices]:
-        copied = self.copies().values()
-        found = []
-        for phi, real in ((1, self.graph.in_degree()), (0, self.graph.out_degree())):
-            ends = [ties[phi], *((c.target if phi else c.source) for c in copied)]
-            more = np.bincount(np.concatenate(ends), minlength=self.n)
-            more[: self.graph.n] += real
-            found.append(more.astype(np.int64))
-        return found[0], found[1]
+    def degrees(self, ties: Pairs, copies: Collection[Edges]) -> tuple[Vertices, Vertices]:
+        """In- and out-degree of originals and copies, ties included."""
+        sources = np.concatenate([ties[0], *(edges.source for edges in copies)])
+        targets = np.concatenate([ties[1], *(edges.target for edges in copies)])
+        inner, outer = (np.bincount(ends, minlength=self.n) for ends in (targets, sources))
+        inner[: self.graph.n] += self.graph.in_degree()
+        outer[: self.graph.n] += self.graph.out_degree()
+        return inner, outer
 
 
 def choose_disjoint(

@@ -268,7 +268,7 @@ class TemplateCopies:
             weights = relation.weight if relation.weight is not None else np.zeros(len(relation))
             ends = vertices[relation.source].tolist(), vertices[relation.target].tolist()
             for u, v, w in zip(*ends, weights.tolist(), strict=True):
-                augmentation.edge(name, u, v, w)
+                augmentation.add_edge(name, u, v, w)
         augmentation.add_copy(vertices.tolist())
         self._attach(planned, vertices, chosen.degrees)
         augmentation.promise(
