@@ -161,9 +161,9 @@ def test_the_same_seed_makes_the_same_release_on_one_core_and_on_four(
 
 
 def test_samples_come_first_where_there_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(natural_cover, "_COSTLY", 10)
+    monkeypatch.setattr(natural_cover, "_MANY", 10)
     monkeypatch.setattr(natural_cover, "SAMPLE", 20)
-    monkeypatch.setattr(natural_cover, "_CLOSELY", 5)
+    monkeypatch.setattr(natural_cover, "_SEARCHED", 5)
     graph = scale_free(60, 3.0, np.random.default_rng(6), economic=True)
     augmented = made(graph, RULES, 3, (3,))
     assert checked(graph, augmented, RULES, 3, (3,)).holds

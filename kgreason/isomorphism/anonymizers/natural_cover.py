@@ -24,16 +24,13 @@ from kgreason.graph.subgraphs.ordered_adjacency import Shorts
 from kgreason.graph.subgraphs.patterns import Catalogue
 
 SAMPLE = 2_048  # sampled members of a class
-_WHOLLY = 0.2  # share of the sample without images above which a class is repaired before a full visit
-_COSTLY = 5_000_000  # number of subgraphs above which all are visited only after no sampled one lacks images
-_CLOSELY = 512  # subgraphs of a class whose images are searched
-_TAKEN = 4_096  # subgraphs of a class that may count as lacking ...
-_HARDLY = 0.1  # ... if at most this share of the searched ones finds images
+_POOR_SHARE = 0.2  # share of the sample without images above which a class is repaired before a full visit
+_MANY = 5_000_000  # number of subgraphs above which all are visited only after no sampled one lacks images
+_SEARCHED = 512  # subgraphs of a class whose images are searched
+_MOST_LACKING = 4_096  # subgraphs of a class that may count as lacking ...
+_SERVED_SHARE = 0.1  # ... if at most this share of the searched ones finds images
 _BUDGET = 1 << 15  # steps of the search for the images of one subgraph
-_CANDIDATES = (
-    64,
-    4_096,
-)  # maximum number of candidate members per subgraph, in the first and the second attempt
+_CANDIDATES = (64, 4_096)  # candidate members per subgraph at most, in the first and the second attempt
 _BLOCK = 1 << 12  # subgraphs that one core searches at a time
 
 
@@ -133,19 +130,19 @@ class Cover:
         poor = ~pools.finds(self.members, self.classes, self.need)
         size = np.maximum(np.bincount(self.classes, minlength=count), 1)
         share = np.bincount(self.classes[poor], minlength=count) / size
-        wholly = (share > _WHOLLY) & (self._counts > _CLOSELY)
-        if self._counts.sum() > _COSTLY and poor.any():  # first the sampled members, then all
+        poor_classes = (share > _POOR_SHARE) & (self._counts > _SEARCHED)
+        if self._counts.sum() > _MANY and poor.any():  # first the sampled members, then all
             some = self._lacking(pools, self.members[poor], self.classes[poor])
             if len(some.members):
                 return some
-        wanted = np.where(wholly, PASS, TEST).astype(np.uint8)
+        wanted = np.where(poor_classes, PASS, TEST).astype(np.uint8)
         members, kinds = visit_all(catalogue, wanted, pools, self.need, advance=progress.advance)
         classes = catalogue.class_of[kinds].astype(np.int64)
         members = catalogue.ordered(members, kinds)
         if len(catalogue.forms) > count:  # rare classes that the sample missed
             self._add_classes(members[classes >= count], classes[classes >= count])
             return self.lack(degrees, progress)
-        rest = poor & wholly[self.classes]
+        rest = poor & poor_classes[self.classes]
         members = np.concatenate([members, self.members[rest]])
         classes = np.concatenate([classes, self.classes[rest]])
         return self._lacking(pools, members, classes)
@@ -161,13 +158,13 @@ class Cover:
         # Of a large class only a sample is searched; if hardly any of it finds images, more count as lacking.
         order = np.lexsort((self._rng.random(len(classes)), classes))
         rank = np.arange(len(order)) - np.searchsorted(classes[order], classes[order])
-        order, rank = order[rank < _TAKEN], rank[rank < _TAKEN]
+        order, rank = order[rank < _MOST_LACKING], rank[rank < _MOST_LACKING]
         members, classes = members[order], classes[order]
-        close = rank < _CLOSELY
+        searched = rank < _SEARCHED
         missing = np.full(len(members), self.need, dtype=np.int64)
-        missing[close] = self.missing(members[close], classes[close], pools.ranks)
-        served = np.bincount(classes[close & (missing == 0)], minlength=len(self._counts))
-        without = (missing > 0) & (close | (served <= _HARDLY * _CLOSELY)[classes])
+        missing[searched] = self.missing(members[searched], classes[searched], pools.ranks)
+        served = np.bincount(classes[searched & (missing == 0)], minlength=len(self._counts))
+        without = (missing > 0) & (searched | (served <= _SERVED_SHARE * _SEARCHED)[classes])
         return Lack(members[without], classes[without], missing[without])
 
     def missing(self, members: Ints, classes: Ints, ranks: Shorts) -> Ints:

@@ -110,9 +110,8 @@ class _Advisor:
         several = [self._kguard(wanted)] if len(wanted) > 1 else []
         klone = self._klone(max((x for x in sizes if x <= most), default=sizes[0]), rng)
         others = [self._published(reach), self._split(reach)] if reach else []
-        best = (
-            several[0] if several else next((m for m in single if reach and m.options == f"-x {reach}"), None)
-        )
+        alone = single[sizes.index(reach)] if reach else None
+        best = several[0] if several else alone
         methods = (*single, *several, klone, *others)
         return Advice(methods, *self._choice(best, klone, most, reach))
 
@@ -166,12 +165,11 @@ class _Advisor:
         return "more than a billion subgraphs" if self.surveyed[x].total is None else ""
 
     def _klone(self, x: int, rng: np.random.Generator) -> Method:
-        surveyed = self.surveyed[x]
-        made = partial(Method, "klone", "--method klone")
+        name, options = "klone", "--method klone"
         if self.k * self.graph.n > MAX_VERTICES:
-            return made(remark=f"more than {MAX_VERTICES:,} vertices", feasible=False)
-        cost = of_klone(self.graph, self.k, surveyed.total or MAX_SUBGRAPHS, rng)
-        return made(cost=cost, remark="protects every x")
+            return Method(name, options, remark=f"more than {MAX_VERTICES:,} vertices", feasible=False)
+        cost = of_klone(self.graph, self.k, self.surveyed[x].total or MAX_SUBGRAPHS, rng)
+        return Method(name, options, cost=cost, remark="protects every x")
 
     def _published(self, x: int) -> Method:
         surveyed, options = self.surveyed[x], f"-x {x} --mode published"
@@ -194,8 +192,7 @@ class _Advisor:
             return made(remark=str(error).splitlines()[0], feasible=False)
         lost = self.graph.m - inside(self.graph, parts).m
         share = lost / max(1, self.graph.m)
-        remark = f"{parts.max() + 1:,} parts; loses {lost:,} edges between them ({share:.0%})"
-        return made(remark=remark)
+        return made(remark=f"{parts.max() + 1:,} parts; loses {lost:,} edges between them ({share:.0%})")
 
 
 @dataclass(frozen=True, eq=False)

@@ -257,9 +257,8 @@ def of_subgraphs(
 def _fewest(incidence: Incidence, n: int) -> tuple[Ints, Ints]:
     """Smallest number of candidates of each vertex, in the graph and in the population."""
     inside = incidence.counts(0, n)
-    inside = np.where(
-        inside > 0, inside, incidence.n
-    )  # positions without vertices of the graph do not matter
+    # positions without vertices of the graph do not matter
+    inside = np.where(inside > 0, inside, incidence.n)
     if incidence.n == n:
         found = incidence.fewest(inside)
         return found, found
