@@ -22,7 +22,7 @@ from kgreason.isomorphism.arguments import (
     mapped,
     read_graph,
 )
-from kgreason.isomorphism.settings import MAX_EXAMINED, MAX_SUBGRAPHS, Model
+from kgreason.isomorphism.settings import MAX_EXAMINED, MAX_SUBGRAPHS, Model, Settings
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.reasoning.api import Rules, load
 
@@ -45,8 +45,8 @@ def verify(
     mapping: Mapping[str, str] | Vertices | ArrowTable,
     rules: Rules,
     *,
-    k: int = 3,
-    x: int | Iterable[int] = 4,
+    k: int = Settings.k,
+    x: int | Iterable[int] = Settings.x,
     parts: Vertices | None = None,
     certificate: Certificate | str | Path | None = None,
     max_subgraphs: int | None = MAX_SUBGRAPHS,
@@ -131,8 +131,8 @@ def verify_alone(
     released: GraphLike,
     rules: Rules,
     *,
-    k: int = 3,
-    x: int | Iterable[int] = 4,
+    k: int = Settings.k,
+    x: int | Iterable[int] = Settings.x,
     max_subgraphs: int = MAX_SUBGRAPHS,
     sample: int | None = None,
     seed: int | None = None,
@@ -271,8 +271,8 @@ def attack(
     rules: Rules,
     *,
     knowledge: str | Iterable[str] = "all",
-    k: int = 3,
-    x: int | Iterable[int] = 4,
+    k: int = Settings.k,
+    x: int | Iterable[int] = Settings.x,
     known: int | Iterable[int] | None = None,
     other_rules: Rules | None = None,
     weights: Literal["released", "original"] = "released",
@@ -374,7 +374,7 @@ def risk(
     data: GraphData | None = None,
     *,
     population: GraphData | None = None,
-    k: int = 3,
+    k: int = Settings.k,
     x: int | Iterable[int] | None = None,
     max_subgraphs: int = MAX_EXAMINED,
     allow_files: bool = False,

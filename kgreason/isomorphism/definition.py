@@ -1,4 +1,4 @@
-"""Interface of the anonymizers: guarantee, augmented graph and release."""
+"""Guarantee, augmented graph, release and result of an anonymization, and the interface of the anonymizers."""
 
 from __future__ import annotations
 

@@ -160,7 +160,7 @@ class TemplateCopies:
         augmentation: Augmentation,
         rng: np.random.Generator,
     ) -> None:
-        self._noising, self._graph, self._reasoner = noising, graph, reasoner
+        self._noising, self._reasoner = noising, reasoner
         self._augmentation, self._rng = augmentation, rng
         self._last: Planned | None = None
         self._edges = EdgeIndex.of(graph)

@@ -18,10 +18,11 @@ from kgreason.graph.parts import beside, inside
 from kgreason.graph.subgraphs.member_pools import MOST
 from kgreason.graph.subgraphs.patterns import LARGEST
 from kgreason.isomorphism.anonymizers.partition import partition
+from kgreason.isomorphism.arguments import attacked_sizes
 from kgreason.isomorphism.risk.candidate_counts import Exposure, of_subgraphs, of_vertices, surveys
 from kgreason.isomorphism.risk.method_costs import Cost, Lacking, lacking, of_kguard, of_klone, of_published
 from kgreason.isomorphism.risk.occurrences import Survey
-from kgreason.isomorphism.settings import MAX_STORED, MAX_SUBGRAPHS, MAX_VERTICES
+from kgreason.isomorphism.settings import MAX_STORED, MAX_SUBGRAPHS, MAX_VERTICES, Settings
 from kgreason.isomorphism.verification.checker import check_parameters
 from kgreason.isomorphism.verification.population import small_components
 from kgreason.language.check.checked_program import CheckedProgram
@@ -29,7 +30,6 @@ from kgreason.language.check.genericity import hidden_vertices
 from kgreason.release.pipeline import Clock
 
 EXAMINED = range(2, 7)  # default sizes of the examined x-subgraphs
-USUAL = 4  # default size of the x-subgraphs that an attacker knows, as for `anonymize`
 PART = 1_000  # vertices per part of a split graph
 DIVIDED = 200_000  # maximum number of vertices of a graph that is split to count the lost edges
 
@@ -288,7 +288,7 @@ def measure(
         check_parameters(graph, k if asked else 1, x)
         small_components(graph, x)  # refuses sizes that are too large
     sizes = tuple(asked or (x for x in EXAMINED if x <= graph.n)) or (1,)
-    target = max(sizes) if asked else min(USUAL, max(sizes))
+    target = max(sizes) if asked else min(*attacked_sizes(Settings.x), max(sizes))
     commute = not hidden_vertices(rules)
     advised = sizes if commute else tuple(sorted({*sizes, *range(2, target)}))
     progress.step("Comparing vertices")
