@@ -14,6 +14,8 @@ from kgreason.isomorphism.definition import Augmented, Release
 from kgreason.isomorphism.settings import MAX_VERTICES
 from kgreason.release.opaque_labels import fresh_labels, numbers, permutation
 
+Pairs = tuple[Vertices, Vertices]  # sources and targets
+
 
 @dataclass(frozen=True, eq=False)
 class Edges:
@@ -22,9 +24,6 @@ class Edges:
     source: Vertices
     target: Vertices
     weight: Weights | None
-
-
-Pairs = tuple[Vertices, Vertices]
 
 
 def is_symmetric(graph: KnowledgeGraph) -> bool:

@@ -12,6 +12,8 @@ import numpy.typing as npt
 from kgreason.graph.knowledge_graph import Vertices
 from kgreason.isomorphism.anonymizers.assembly import Pairs
 
+_ROUNDS = 100  # of swaps of targets
+
 Degrees = npt.NDArray[np.int64]
 
 
@@ -80,9 +82,6 @@ def choose_across(
     result = np.empty_like(chosen)
     np.put_along_axis(result, order, chosen, axis=1)
     return result
-
-
-_ROUNDS = 100  # of swaps of targets
 
 
 def match_between(

@@ -23,6 +23,9 @@ from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
 
 VERTEX_COST = 2.0  # cost of a new vertex, in edges
 _HOSTS = 4_000  # original vertices that are considered as hosts
+_VERTEX_COSTS = 2 * (1.0, 2.0, 6.0)  # costs of a template vertex, in edges, each tried for a template
+_EXAMPLES = 8  # members of a class that are considered for a template
+_ATTEMPTS = 4  # draws of weights for a copy
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,11 +145,6 @@ class HostSearch:
         now = [np.where(hosts >= 0, self._real[phi][hosts], 0) for phi in range(2)]
         after = [before[phi] + int((degrees[phi] - now[phi]).sum()) for phi in range(2)]
         return max(after) - max(before) + planned.graph.m + VERTEX_COST * int((hosts < 0).sum())
-
-
-_VERTEX_COSTS = 2 * (1.0, 2.0, 6.0)  # costs of a template vertex, in edges, each tried for a template
-_EXAMPLES = 8  # members of a class that are considered for a template
-_ATTEMPTS = 4
 
 
 class TemplateCopies:

@@ -17,9 +17,17 @@ from kgreason.graph.measures import clustering, coreness, pairs
 from kgreason.release.verdicts import NORMAL
 
 Features = npt.NDArray[np.float64]
+Truth = npt.NDArray[np.bool_]
 
+FEWEST = 10  # minimum number of synthetic vertices, for meaningful halves
+MOST = 3_000  # maximum number of examined vertices of either kind; the standard error is then below 0.008
+FEW = 1_000  # number of synthetic vertices below which several divisions into halves are averaged
+DIVISIONS = 5
+TREES = 40
+LEAF = 3  # minimum number of vertices in a leaf
 NONE = -1.0  # value of a mean, minimum or maximum of nothing
 
+# columns of `features`
 NAMES = (
     *("in-degree", "out-degree", "coreness", "clustering"),
     *(
@@ -29,7 +37,6 @@ NAMES = (
     ),
     *(f"{what} {way}going weight" for way in ("out", "in") for what in ("mean", "least", "greatest")),
 )
-"""Columns of `features`."""
 
 
 def features(graph: KnowledgeGraph, vertices: Vertices) -> Features:
@@ -68,16 +75,6 @@ def _summary(own: Vertices, values: Weights, vertices: Vertices, n: int) -> list
     found[1][some] = values[(end - many)[some]]
     found[2][some] = values[end[some] - 1]
     return found
-
-
-FEWEST = 10  # minimum number of synthetic vertices, for meaningful halves
-MOST = 3_000  # maximum number of examined vertices of either kind; the standard error is then below 0.008
-FEW = 1_000  # number of synthetic vertices below which several divisions into halves are averaged
-DIVISIONS = 5
-TREES = 40
-LEAF = 3  # minimum number of vertices in a leaf
-
-Truth = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

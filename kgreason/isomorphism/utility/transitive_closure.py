@@ -32,6 +32,10 @@ from kgreason.release.verdicts import NORMAL
 
 Flags = npt.NDArray[np.bool_]
 
+EFFORT = 4_000_000_000  # words of 64 targets carried along edges, beyond which targets are sampled
+_BYTES = 1 << 26  # memory for bits per thread
+_SAMPLES = 30  # minimum number of groups of sampled targets, whose variance gives the error
+
 BASE, STEP = "#base", "#step"
 
 
@@ -188,12 +192,6 @@ def common_bits(sizes: Ints, a: Ints, marks_a: Rows, b: Ints, marks_b: Rows) -> 
             shared += _bits(marks_a[a[i], w] & marks_b[b[i], w])
         total += sizes[i] * shared
     return total
-
-
-EFFORT = 4_000_000_000
-"""Words of 64 targets that are carried along edges at most; beyond it targets are sampled."""
-_BYTES = 1 << 26  # memory for bits per thread
-_SAMPLES = 30  # minimum number of groups of sampled targets, whose variance gives the error
 
 
 @dataclass(frozen=True)
