@@ -12,6 +12,7 @@ from kgreason.base.progress import SILENT, Progress
 from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.graph.parts import inside
 from kgreason.graph.subgraphs.patterns import LARGEST
+from kgreason.isomorphism import assessment
 from kgreason.isomorphism.anonymizers.assembly import publish
 from kgreason.isomorphism.anonymizers.k_iso import KIso
 from kgreason.isomorphism.anonymizers.kguard import Kguard
@@ -20,7 +21,6 @@ from kgreason.isomorphism.anonymizers.klone import Klone
 from kgreason.isomorphism.anonymizers.partition import partition
 from kgreason.isomorphism.anonymizers.split_keep import SplitKeep
 from kgreason.isomorphism.anonymizers.split_merge import SplitMerge
-from kgreason.isomorphism.assessment import score, verify
 from kgreason.isomorphism.certificates import write_certificate
 from kgreason.isomorphism.definition import Anonymization, Anonymizer, Release
 from kgreason.isomorphism.folder import RULES, contents_of, public_rules
@@ -87,7 +87,7 @@ class Isomorphism(Family[Release, Pair, Anonymization]):
         certificate = None
         if made.copies is not None:
             certificate = Certificate(guarantee.k, copies=renumbered(made.copies, made.graph, read.released))
-        verdict = verify(
+        verdict = assessment.verify(
             *graphs,
             self.program,
             k=guarantee.k,
@@ -99,7 +99,7 @@ class Isomorphism(Family[Release, Pair, Anonymization]):
             progress=self.progress,
         )
         self.clock.lap("verify")
-        found = score(*graphs, self.program, progress=self.progress)
+        found = assessment.score(*graphs, self.program, progress=self.progress)
         self.clock.lap("score")
         results = verdict, read.original, made, found, self.program.derived
         return Anonymization(*results, seconds=self.clock.laps, run=self.run)
