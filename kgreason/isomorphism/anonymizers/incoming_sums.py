@@ -18,7 +18,7 @@ from kgreason.base.errors import AnonymizationError
 from kgreason.base.progress import Progress
 from kgreason.graph.knowledge_graph import Vertices, Weights
 from kgreason.isomorphism.anonymizers.answer_loss import Judge, Judged
-from kgreason.isomorphism.anonymizers.weight_density import GRID, Cuts, Units, floored, nearest
+from kgreason.isomorphism.anonymizers.weight_density import GRID, Cuts, Units, floored, nearest, weights_of
 
 _SUBSETS = 10  # maximum in-degree for which all subsets of the edges are summed
 _AT_ONCE = 1 << 20  # sums that are held in memory
@@ -41,7 +41,7 @@ Numbers = dict[str, npt.NDArray[np.float64]]
 
 
 @dataclass(frozen=True, eq=False)
-class Excess:
+class Lowering:
     """Lowers weights to the `bounds` of incoming sums by relation; `cuts` are those of single weights by relation."""
 
     judge: Judge
@@ -52,8 +52,8 @@ class Excess:
     def lowered(self, trials: int, progress: Progress) -> Judged:
         """Original graph with weights lowered to the bounds such that few answers are lost."""
         graph, cuts = self.judge.graph, self.cuts
-        first = self._few_first()
-        best = self._with(first)
+        priority = self._priority()
+        best = self._lowered_by(priority)
         if not best.loss:
             return best
         rounds = _ROUNDS * trials
@@ -66,43 +66,45 @@ class Excess:
             progress.advance()
             other, near = {}, np.full(graph.n, -1, dtype=np.int64)
             for name in self.bounds:
-                r, now = graph.relations[name], best.graph.relations[name].weight
-                assert r.weight is not None
-                assert now is not None
-                fallen = cuts[name].side(now) < cuts[name].side(r.weight)
+                r, now = graph.relations[name], weights_of(best.graph.relations[name])
+                fallen = cuts[name].side(now) < cuts[name].side(weights_of(r))
                 raised = fallen & (self.rng.random(len(r)) < max(tried, 1 / max(fallen.sum(), 1)))
-                other[name] = np.where(raised, first[name].min() - self.rng.random(len(r)) - 1, first[name])
+                other[name] = np.where(
+                    raised, priority[name].min() - self.rng.random(len(r)) - 1, priority[name]
+                )
                 near[r.target[raised]] = r.target[raised]
-            tries = self._with(other)
+            tries = self._lowered_by(other)
             gain = self._gain(near, lost - self.judge.lost(tries.answers))
             taken = (gain > 0) | ((gain == 0) & (self.rng.random(graph.n) < 0.5))
-            mixed = {n: np.where(taken[graph.relations[n].target], other[n], first[n]) for n in self.bounds}
-            found, chosen = min((self._with(mixed), mixed), (tries, other), key=lambda made: made[0].loss)
+            mixed = {
+                n: np.where(taken[graph.relations[n].target], other[n], priority[n]) for n in self.bounds
+            }
+            found, chosen = min(
+                (self._lowered_by(mixed), mixed), (tries, other), key=lambda made: made[0].loss
+            )
             refused = 0 if found.loss < best.loss else refused + 1
             tried /= 2 if refused else 1
             if found.loss <= best.loss:
-                best, first, lost = found, chosen, self.judge.lost(found.answers)
+                best, priority, lost = found, chosen, self.judge.lost(found.answers)
         return best
 
-    def _few_first(self) -> Numbers:
+    def _priority(self) -> Numbers:
         """Priority of edges: sources with few edges above a cut first, sources in no answer last."""
-        graph, first = self.judge.graph, {}
+        graph, priority = self.judge.graph, {}
         answering = self.judge.lost({query: rows[:0] for query, rows in self.judge.reference.items()}) > 0
         for name, bound in self.bounds.items():
-            r = graph.relations[name]
-            assert r.weight is not None
-            over = np.bincount(r.target, r.weight, graph.n) > bound
-            at_stake = over[r.target] & (self.cuts[name].side(r.weight) > 0)
+            r, weight = graph.relations[name], weights_of(graph.relations[name])
+            over = np.bincount(r.target, weight, graph.n) > bound
+            at_stake = over[r.target] & (self.cuts[name].side(weight) > 0)
             few = np.bincount(r.source[at_stake], minlength=graph.n)[r.source]
-            first[name] = np.where(answering[r.source], 0, len(r)) + few + self.rng.random(len(r))
-        return first
+            priority[name] = np.where(answering[r.source], 0, len(r)) + few + self.rng.random(len(r))
+        return priority
 
-    def _with(self, first: Numbers) -> Judged:
+    def _lowered_by(self, priority: Numbers) -> Judged:
         weights = {}
         for name, bound in self.bounds.items():
             r = self.judge.graph.relations[name]
-            assert r.weight is not None
-            weights[name] = within_bound(r.weight, r.target, first[name], bound, self.cuts[name])
+            weights[name] = within_bound(weights_of(r), r.target, priority[name], bound, self.cuts[name])
         return self.judge.judged(self.judge.graph.with_weights(weights))
 
     def _gain(self, near: Vertices, gain: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

@@ -19,7 +19,7 @@ from kgreason.base.progress import Progress
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices
 from kgreason.isomorphism.anonymizers.assembly import labels_with_synthetic
 from kgreason.isomorphism.anonymizers.incoming_sums import lowered
-from kgreason.isomorphism.anonymizers.weight_density import GRID, in_units
+from kgreason.isomorphism.anonymizers.weight_density import GRID, in_units, weights_of
 from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
 from kgreason.isomorphism.definition import Augmented, Guarantee
 from kgreason.language.check.checked_program import CheckedProgram
@@ -293,7 +293,7 @@ def _with_different_weights(
     for name, density in noising.densities.items():
         relation, old, first = graph.relations[name], noising.graph.relations[name], kept[name]
         pair, before = relation.source * graph.n + relation.target, old.source * graph.n + old.target
-        units, real = (in_units(r.weight) for r in (relation, old) if r.weight is not None)
+        units, real = (in_units(weights_of(r)) for r in (relation, old))
         taken = np.append(pair[:first] * (GRID + 1) + units[:first], before * (GRID + 1) + real)
         units[first:] = lowered(pair[first:], units[first:], taken, density.levels, rng, name)
         weights[name] = units / GRID

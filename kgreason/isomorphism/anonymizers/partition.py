@@ -23,6 +23,7 @@ from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices
 from kgreason.graph.parts import Piece
 from kgreason.graph.subgraphs.ordered_adjacency import undirected
 from kgreason.isomorphism.anonymizers.assembly import Edges, labels_with_synthetic
+from kgreason.isomorphism.anonymizers.weight_density import weights_of
 from kgreason.language.check.checked_program import CheckedProgram
 
 
@@ -229,8 +230,7 @@ def _merged_relation(
     if relation.weight is not None:
         drawn = np.zeros(len(relation))
         for piece, found in zip(divided, augmented, strict=True):
-            final = found.relations[name].weight
-            assert final is not None
+            final = weights_of(found.relations[name])
             drawn[piece.rows[name]] = final[: len(piece.rows[name])]
         known = [drawn[inside], *(edges.weight for edges in added if edges.weight is not None)]
         weight = np.concatenate([*known, np.zeros(sum(len(part.source) for part in parts) - weighed)])

@@ -19,6 +19,7 @@ from kgreason.isomorphism.anonymizers.weight_density import (
     WeightDensity,
     in_units,
     nearest,
+    weights_of,
 )
 
 Flags = npt.NDArray[np.bool_]
@@ -49,9 +50,8 @@ class Drawing:
         *,
         forbidden: Weights | None,
     ) -> None:
-        assert relation.weight is not None
         self.name, self.density, self.bound, self.thresholds, self.rng = name, density, bound, thresholds, rng
-        self.target, self.old = relation.target, relation.weight
+        self.target, self.old = relation.target, weights_of(relation)
         self.pair = pair_numbers(relation)
         self.side = thresholds.single.side(self.old)
         self.levels = _by_side(density.levels, thresholds)

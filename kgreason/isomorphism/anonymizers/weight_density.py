@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.errors import AnonymizationError
-from kgreason.graph.knowledge_graph import Weights
+from kgreason.graph.knowledge_graph import Relation, Weights
 from kgreason.language.check.checked_program import CheckedProgram, Filter
 from kgreason.language.check.expressions import COMPARISONS, walk
 from kgreason.language.check.weight_visibility import Use, weight_uses
@@ -115,6 +115,12 @@ def _comparisons(program: CheckedProgram) -> Iterable[tuple[str, float]]:
                     yield node.operator, float(node.right.value)
                 elif isinstance(node.left, Constant) and isinstance(node.left.value, int | float):
                     yield _MIRRORED.get(node.operator, node.operator), float(node.left.value)
+
+
+def weights_of(relation: Relation) -> Weights:
+    """Weights of a relation that has some."""
+    assert relation.weight is not None
+    return relation.weight
 
 
 def in_units(weights: Weights) -> Units:

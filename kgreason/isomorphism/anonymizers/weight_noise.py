@@ -16,7 +16,7 @@ import numpy as np
 from kgreason.base.progress import Progress
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Weights
 from kgreason.isomorphism.anonymizers.answer_loss import Judge, Judged, Repair, Rows
-from kgreason.isomorphism.anonymizers.incoming_sums import Excess, check_sums, fitted_room, room_below
+from kgreason.isomorphism.anonymizers.incoming_sums import Lowering, check_sums, fitted_room, room_below
 from kgreason.isomorphism.anonymizers.replacement_weights import NEAR, Drawing, constant_beside, pair_numbers
 from kgreason.isomorphism.anonymizers.weight_density import (
     GRID,
@@ -27,6 +27,7 @@ from kgreason.isomorphism.anonymizers.weight_density import (
     WeightDensity,
     in_units,
     thresholds,
+    weights_of,
 )
 from kgreason.isomorphism.utility.query_utility import missing
 from kgreason.language.check.checked_program import CheckedProgram
@@ -92,7 +93,7 @@ class WeightNoising:
             near = min(_NEARER * (attempt + 1), NEAR)
             new = current.with_weights(
                 {
-                    n: d.run(in_units(_weights(current.relations[n])), rows[n], near) / GRID
+                    n: d.run(in_units(weights_of(current.relations[n])), rows[n], near) / GRID
                     for n, d in drawings.items()
                 }
             )
@@ -152,7 +153,7 @@ class WeightNoising:
         repair = Repair(self.judge, self.trials, progress, "Judging weights of synthetic edges", fixed)
         if self._grows:
             if all(
-                np.array_equal(_weights(unlowered.relations[n]), _weights(lowered.relations[n]))
+                np.array_equal(weights_of(unlowered.relations[n]), weights_of(lowered.relations[n]))
                 for n in bounded
             ):
                 return unlowered
@@ -194,8 +195,8 @@ class WeightNoising:
         return all(
             cuts.use is Use.COMPARED
             and np.array_equal(
-                cuts.single.side(_weights(drawn.relations[n])),
-                cuts.single.side(_weights(self.graph.relations[n])),
+                cuts.single.side(weights_of(drawn.relations[n])),
+                cuts.single.side(weights_of(self.graph.relations[n])),
             )
             for n, cuts in self._queried.items()
         )
@@ -216,14 +217,14 @@ class WeightNoising:
         return self._bound(name) is None and len(self.densities[name].constants) > 0
 
     def _constant_weights(self, name: str, rng: np.random.Generator) -> Weights:
-        old = _weights(self.graph.relations[name])
+        old = weights_of(self.graph.relations[name])
         if not len(old):
             return old
         density, cuts = self.densities[name], self._thresholds.get(name, NO_THRESHOLDS)
         return np.full(len(old), constant_beside(float(old[0]), density, cuts, rng))
 
     def _drawing(self, name: str, relation: Relation, rng: np.random.Generator) -> Drawing:
-        cuts, real = self._thresholds.get(name, NO_THRESHOLDS), _weights(self.graph.relations[name])
+        cuts, real = self._thresholds.get(name, NO_THRESHOLDS), weights_of(self.graph.relations[name])
         return Drawing(name, relation, self.densities[name], self._bound(name), cuts, rng, forbidden=real)
 
     def _within_bounds(self, rng: np.random.Generator, progress: Progress) -> Judged | None:
@@ -237,7 +238,7 @@ class WeightNoising:
         if not bounds:
             return None
         cuts = {name: self._thresholds.get(name, NO_THRESHOLDS).single for name in bounds}
-        found = Excess(self.judge, bounds, cuts, rng).lowered(self.trials, progress)
+        found = Lowering(self.judge, bounds, cuts, rng).lowered(self.trials, progress)
         gone = {
             query: len(missing(found.answers[query], rows)) for query, rows in self.judge.reference.items()
         }
@@ -263,7 +264,7 @@ class WeightNoising:
     def _synthetic_weights(
         self, name: str, relation: Relation, fixed: int, alike: int, rng: np.random.Generator
     ) -> Weights:
-        weight, units = _weights(relation), in_units(_weights(relation))
+        weight, units = weights_of(relation), in_units(weights_of(relation))
         bound = self._bound(name)
         if fixed and self._constant(name):
             return np.full(len(relation), weight[0])
@@ -301,7 +302,7 @@ class WeightNoising:
             relation, start, cuts = unlowered.relations[name], fixed[name], self._queried[name]
             if not start:
                 continue
-            units, target = in_units(_weights(relation)), relation.target
+            units, target = in_units(weights_of(relation)), relation.target
             usual, levels = np.sort(units[:start]), self.densities[name].levels
             side = cuts.single.side(levels / GRID)
             lowest = levels[side == side.min()]
@@ -309,20 +310,15 @@ class WeightNoising:
             units[high] = Sample(usual, levels).draw(rng, len(high), lowest)
             room = room_below(target[:start], units[:start], int(target.max(initial=-1)) + 1, cuts.added)
             units[start:] = fitted_room(units[start:], target[start:], room, usual, levels, rng, alike)
-            weights[name] = np.concatenate([_weights(relation)[:start], units[start:] / GRID])
+            weights[name] = np.concatenate([weights_of(relation)[:start], units[start:] / GRID])
         return unlowered.with_weights(weights)
-
-
-def _weights(relation: Relation) -> Weights:
-    assert relation.weight is not None
-    return relation.weight
 
 
 def exchanged(graph: KnowledgeGraph, other: KnowledgeGraph, rows: Rows) -> KnowledgeGraph:
     """Graph with the weights of another graph in the marked rows."""
     return graph.with_weights(
         {
-            n: np.where(rows[n], _weights(other.relations[n]), _weights(r))
+            n: np.where(rows[n], weights_of(other.relations[n]), weights_of(r))
             for n, r in graph.relations.items()
             if r.weight is not None
         }
