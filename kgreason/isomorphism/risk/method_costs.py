@@ -238,7 +238,7 @@ def _estimated(counts: Ints, of: Ints, status: Ints) -> tuple[float, float, floa
 def stratified(counts: Ints, sampled: Ints, without: Ints) -> tuple[float, float, float]:
     """Estimate the number of subgraphs without images from a stratified sample, with a 95 % confidence interval.
 
-    Per class are given the numbers of all members, sampled members, and sampled members without images.
+    Arrays hold, per class, the numbers of all members, sampled members, and sampled members without images.
 
     Examples
     --------
