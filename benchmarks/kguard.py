@@ -98,8 +98,8 @@ def unchecked(rules: str, where: str, method: Any, mode: Any) -> dict[str, Any]:
 
     import kgreason
     from kgreason.base.progress import SILENT
+    from kgreason.isomorphism.anonymization import choose
     from kgreason.isomorphism.anonymizers.assembly import publish
-    from kgreason.isomorphism.anonymizers.methods import choose
     from kgreason.isomorphism.arguments import anonymizable
     from kgreason.isomorphism.settings import Settings
 

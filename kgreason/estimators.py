@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
     from kgreason.graph.knowledge_graph import KnowledgeGraph
-    from kgreason.isomorphism.graph_input import GraphData
-    from kgreason.isomorphism.result import Anonymization, Score
+    from kgreason.isomorphism.arguments import GraphData
+    from kgreason.isomorphism.definition import Anonymization, Score
     from kgreason.isomorphism.verification.verdict import Verdict
     from kgreason.links.model import Original, Released
     from kgreason.links.result import LinksAnonymization

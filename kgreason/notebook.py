@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kgreason.engine.relations.fact_tables import Facts
     from kgreason.graph.knowledge_graph import KnowledgeGraph
     from kgreason.isomorphism.attacks.attack_results import Attacks
-    from kgreason.isomorphism.result import Anonymization
+    from kgreason.isomorphism.definition import Anonymization
     from kgreason.isomorphism.risk.advice import Risk
     from kgreason.isomorphism.verification.verdict import Verdict
     from kgreason.links.attacks.disclosure import Disclosure
@@ -138,7 +138,7 @@ def _verdict(asked: str, found: Examined, figures: Iterable[Item], notes: Iterab
     return _judged(f"Verdict: {asked}", found, figures, findings(found), notes)
 
 
-@shows("kgreason.isomorphism.result.Anonymization")
+@shows("kgreason.isomorphism.definition.Anonymization")
 def _(found: Anonymization) -> View:
     from kgreason.isomorphism import report
 
@@ -200,7 +200,7 @@ def _rest(found: Anonymization | PeopleAnonymization | LinksAnonymization) -> It
 
 
 for family, name, title, items in (
-    ("isomorphism", "result.Score", "Score of a release", "score_items"),
+    ("isomorphism", "definition.Score", "Score of a release", "score_items"),
     ("isomorphism", "utility.query_utility.Utility", "Utility of a release", "utility_items"),
     ("isomorphism", "utility.query_utility.Fidelity", "Fidelity of a release", "fidelity_figures"),
     ("people", "utility.Utility", "What a release of people keeps", "utility_items"),

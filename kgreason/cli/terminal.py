@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kgreason.base.progress import Progress
     from kgreason.engine.relations.fact_tables import Facts
     from kgreason.engine.statistics import Stats
-    from kgreason.isomorphism.result import Anonymization
+    from kgreason.isomorphism.definition import Anonymization
     from kgreason.isomorphism.verification.verdict import Verdict
     from kgreason.links.result import LinksAnonymization
     from kgreason.links.verification import LinksVerdict
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from kgreason.people.verification.verdict import PeopleVerdict
     from kgreason.release.report.report_data import Item as Block
     from kgreason.release.verdicts import Examined
+
 
 SHOWN = 20  # facts of a predicate shown to a person
 WITNESSES = 3  # of a violated item

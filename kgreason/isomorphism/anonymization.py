@@ -1,44 +1,49 @@
-"""Pipeline steps of the (k,x)-isomorphism anonymization of a graph under rules."""
+"""Steps of the pipeline that anonymizes a graph under rules, and the choice of the anonymizer."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from kgreason.base.errors import AnonymizationError
 from kgreason.base.progress import SILENT, Progress
+from kgreason.graph.knowledge_graph import KnowledgeGraph
+from kgreason.graph.parts import inside
+from kgreason.graph.subgraphs.patterns import LARGEST
+from kgreason.isomorphism import assessment
+from kgreason.isomorphism.anonymizers.assembly import publish
+from kgreason.isomorphism.anonymizers.k_iso import KIso
+from kgreason.isomorphism.anonymizers.kguard import Kguard
+from kgreason.isomorphism.anonymizers.kguard_published import PublishedKguard
+from kgreason.isomorphism.anonymizers.klone import Klone
+from kgreason.isomorphism.anonymizers.partition import partition
+from kgreason.isomorphism.anonymizers.split_keep import SplitKeep
+from kgreason.isomorphism.anonymizers.split_merge import SplitMerge
+from kgreason.isomorphism.certificates import write_certificate
+from kgreason.isomorphism.definition import Anonymization, Anonymizer, Release
+from kgreason.isomorphism.folder import RULES, contents_of, public_rules
 from kgreason.isomorphism.reading import Pair, read_release, renumbered
+from kgreason.isomorphism.release_tables import fitting, write_parts, write_tables
 from kgreason.isomorphism.report import private_report
-from kgreason.isomorphism.result import Anonymization
+from kgreason.isomorphism.settings import MAX_STORED, MAX_SUBGRAPHS, Settings
+from kgreason.isomorphism.verification.verdict import Certificate
+from kgreason.language.check.checked_program import CheckedProgram
+from kgreason.release.folder_contents import Contents
+from kgreason.release.mapping import write_mapping
 from kgreason.release.pipeline import Family
-
-if TYPE_CHECKING:
-    from kgreason.graph.knowledge_graph import KnowledgeGraph
-    from kgreason.isomorphism.definition import Anonymizer, Release
-    from kgreason.language.check.checked_program import CheckedProgram
-    from kgreason.release.folder_contents import Contents
-    from kgreason.release.publication import Folders
-    from kgreason.release.report.report_data import Report
-    from kgreason.release.table_layout import Layout
+from kgreason.release.publication import Folders
+from kgreason.release.report.report_data import Report
+from kgreason.release.table_layout import Layout
 
 
 @dataclass(frozen=True, eq=False)
-class Isomorphism(Family["Release", Pair, Anonymization]):
+class Isomorphism(Family[Release, Pair, Anonymization]):
     """One run of `kgreason.anonymize`.
 
-    Attributes
-    ----------
-    algorithm
-        Anonymizer with its parameters.
-    graph, program
-        Original graph and its rules.
-    sizes
-        Sizes x of the x-subgraphs that are verified.
-    most
-        Largest number of x-subgraphs for which graphs are verified; `None`: the caller counted them before.
-    layout
-        Tables of the release; `None`: nothing is written.
+    The x-subgraphs of all `sizes` are verified, for graphs with at most `most` of them; `None`: the caller counted them
+    before. Without `layout`, the tables of the release, nothing is written.
     """
 
     algorithm: Anonymizer
@@ -50,8 +55,6 @@ class Isomorphism(Family["Release", Pair, Anonymization]):
 
     def anonymize(self) -> Release:
         """Augment the graph and relabel it with random labels, or with numbers if the format requires them."""
-        from kgreason.isomorphism.anonymizers.assembly import publish
-
         augmented = self.algorithm.augment(self.graph, self.program, self.rng, self.progress)
         numbered = self.layout is not None and self.layout.numbered
         labels = None if numbered else frozenset(self.graph.labels.tolist())
@@ -63,10 +66,6 @@ class Isomorphism(Family["Release", Pair, Anonymization]):
 
     def write(self, made: Release, public: Path, private: Path) -> None:
         """Write the tables and the rules, and the mapping into the private folder."""
-        from kgreason.isomorphism.folder import RULES, public_rules
-        from kgreason.isomorphism.release_tables import write_parts, write_tables
-        from kgreason.release.mapping import write_mapping
-
         layout = self._fitting(made.graph, self.progress)
         write_tables(public, made.graph, layout, self.program.nodes[0] if self.program.nodes else "node")
         (public / RULES).write_text(public_rules(self.program, layout), encoding="utf-8")
@@ -75,8 +74,6 @@ class Isomorphism(Family["Release", Pair, Anonymization]):
             write_parts(private / "parts.csv", self.graph, made.parts)
 
     def _fitting(self, released: KnowledgeGraph, progress: Progress = SILENT) -> Layout:
-        from kgreason.isomorphism.release_tables import fitting
-
         assert self.layout is not None
         return fitting(self.layout, released, progress)
 
@@ -86,14 +83,11 @@ class Isomorphism(Family["Release", Pair, Anonymization]):
 
     def judge(self, made: Release, read: Pair) -> Anonymization:
         """Verify the guarantee, by copies if the anonymizer made them, else by image search; and score."""
-        from kgreason.isomorphism.assessment import score, verify
-        from kgreason.isomorphism.verification.verdict import Certificate
-
         graphs, guarantee = (read.original, read.released, read.mapping), made.guarantee
         certificate = None
         if made.copies is not None:
             certificate = Certificate(guarantee.k, copies=renumbered(made.copies, made.graph, read.released))
-        verdict = verify(
+        verdict = assessment.verify(
             *graphs,
             self.program,
             k=guarantee.k,
@@ -105,10 +99,10 @@ class Isomorphism(Family["Release", Pair, Anonymization]):
             progress=self.progress,
         )
         self.clock.lap("verify")
-        found = score(*graphs, self.program, progress=self.progress)
+        found = assessment.score(*graphs, self.program, progress=self.progress)
         self.clock.lap("score")
-        told = verdict, read.original, made, found, self.program.derived
-        return Anonymization(*told, seconds=self.clock.laps, run=self.run)
+        results = verdict, read.original, made, found, self.program.derived
+        return Anonymization(*results, seconds=self.clock.laps, run=self.run)
 
     def report(self, found: Anonymization) -> Report:
         """Return the private report."""
@@ -116,15 +110,11 @@ class Isomorphism(Family["Release", Pair, Anonymization]):
 
     def contents(self, found: Anonymization, read: Pair) -> Contents:
         """Return what the public folder must hold."""
-        from kgreason.isomorphism.folder import contents_of
-
         claim = found.release.guarantee, found.verdict.sizes
         return contents_of(self.program, self._fitting(found.release.graph), read.released, claim)
 
     def certify(self, found: Anonymization, read: Pair, public: Path, private: Path) -> None:
         """Write the certificate, with digests of all files in the folders."""
-        from kgreason.isomorphism.certificates import write_certificate
-
         if found.verdict.certificate is not None:
             write_certificate(
                 private / "certificate.json", found.verdict.certificate, read, (public, private)
@@ -132,5 +122,61 @@ class Isomorphism(Family["Release", Pair, Anonymization]):
 
     def noted(self, folders: Folders) -> dict[str, Any]:  # noqa: ARG002
         """Return the parameters and the seed of the release."""
-        told = self.run.parameters
-        return {"trials": told["trials"], "method": told["method"], "seed": self.run.seed}
+        parameters = self.run.parameters
+        return {"trials": parameters["trials"], "method": parameters["method"], "seed": self.run.seed}
+
+
+def choose(settings: Settings, sizes: tuple[int, ...]) -> Anonymizer:
+    """Return the anonymizer of settings; `sizes` of the attacked subgraphs ascend.
+
+    Raises
+    ------
+    AnonymizationError
+        If a size is too large for the method, or the method has no such mode.
+    """
+    k, trials = settings.k, settings.trials
+    if settings.method != "kguard" and settings.mode != "exact":
+        raise AnonymizationError("only KGUARD has modes", hint="leave --mode out, or the method")
+    if settings.method == "klone":
+        return Klone(k, trials)
+    if settings.method == "k-iso":
+        return KIso(k, trials)
+    if sizes[-1] > LARGEST:
+        raise AnonymizationError(
+            f"KGUARD handles x from 1 to {LARGEST}, not {sizes[-1]}",
+            hint="choose a smaller x, or KLONE, which protects every x",
+        )
+    if settings.mode == "exact":
+        return Kguard(k, sizes, trials, settings.max_subgraphs or MAX_SUBGRAPHS)
+    if len(sizes) > 1:
+        raise AnonymizationError(
+            "the published KGUARD protects one x, not several", hint="leave --mode published out"
+        )
+    return PublishedKguard(k, sizes[0], trials, settings.max_subgraphs or MAX_STORED)
+
+
+def divide(
+    algorithm: Anonymizer,
+    graph: KnowledgeGraph,
+    size: int,
+    k: int,
+    x: int,
+    progress: Progress,
+    *,
+    keep_cuts: bool,
+) -> tuple[Anonymizer, KnowledgeGraph]:
+    """Apply an anonymizer to parts of about `size` vertices; also returns the graph whose subgraphs are then protected.
+
+    Raises
+    ------
+    AnonymizationError
+        If parts are too small, or the library that partitions graphs is not installed.
+    """
+    if isinstance(algorithm, KIso):
+        raise AnonymizationError("k-Iso divides the graph itself", hint="leave --split out, or the method")
+    parts = partition(graph, size, x)
+    within = inside(graph, parts)
+    progress.note(f"{parts.max() + 1:,} parts; {graph.m - within.m:,} edges run between them")
+    if keep_cuts:
+        return SplitKeep(algorithm, parts, k, x), graph
+    return SplitMerge(algorithm, parts), within

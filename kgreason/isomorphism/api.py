@@ -11,8 +11,7 @@ import numpy as np
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.progress import SILENT, Progress
 from kgreason.base.setting_fields import check_ranges, configured, reported, setting
-from kgreason.isomorphism.arguments import anonymizable, attacked_sizes
-from kgreason.isomorphism.graph_input import graph_from, is_graph_like
+from kgreason.isomorphism.arguments import anonymizable, attacked_sizes, graph_from, is_graph_like
 from kgreason.isomorphism.settings import MAX_SUBGRAPHS, Settings
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.reasoning.api import Rules, load
@@ -22,9 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kgreason.graph.knowledge_graph import KnowledgeGraph
-    from kgreason.isomorphism.definition import Anonymizer
-    from kgreason.isomorphism.graph_input import GraphData
-    from kgreason.isomorphism.result import Anonymization
+    from kgreason.isomorphism.arguments import GraphData
+    from kgreason.isomorphism.definition import Anonymization, Anonymizer
 
 SMALLER_LEFT = (
     "-x {x} asks for parts of {x} vertices, which does not cover smaller ones: the rules are not proven to commute "
@@ -61,17 +59,13 @@ def anonymize(rules: Rules, call: Call) -> Anonymization:
     AnonymizationError
         If no anonymization exists for the graph and the parameters, or the folders exist.
     """
-    from kgreason.isomorphism.anonymization import Isomorphism
-    from kgreason.isomorphism.anonymizers.methods import choose, divide
+    from kgreason.isomorphism.anonymization import Isomorphism, choose, divide
     from kgreason.isomorphism.folder import check_publishable
     from kgreason.isomorphism.release_tables import planned
     from kgreason.release import pipeline
     from kgreason.release.report.sections import Run, rule_files
 
-    data, k, split, seed, folders, progress = (
-        *(call.data, call.k, call.split, call.seed),
-        *(call.folders, call.progress),
-    )
+    split, seed, folders, progress = call.split, call.seed, call.folders, call.progress
     if folders is not None:
         check_folders(folders, progress)
     sizes = attacked_sizes(call.x)
@@ -83,19 +77,19 @@ def anonymize(rules: Rules, call: Call) -> Anonymization:
     algorithm: Anonymizer = choose(call, sizes)
     written = load(rules, allow_files=call.allow_files)
     program = anonymizable(written)
-    graph = graph_from(written, data, progress)
+    graph = graph_from(written, call.data, progress)
     check_publishable(program, graph.labels.tolist())
     exact = call.method == "kguard" and call.mode == "exact"
     parameters = {"rules": rule_files(written), **reported(call)}
     if call.method != "kguard":
         parameters["mode"] = None
     run = Run(parameters, seed, program, np.random.default_rng(seed))
-    layout = None if folders is None else planned(written, _read(data), folders.format, progress)
-    _check_large_enough(graph, k, () if call.method == "k-iso" else sizes)
+    layout = None if folders is None else planned(written, _sources(call.data), folders.format, progress)
+    _check_large_enough(graph, call.k, () if call.method == "k-iso" else sizes)
     attacked = graph
     if split is not None:
         algorithm, attacked = divide(
-            algorithm, graph, split, k, sizes[-1], progress, keep_cuts=call.keep_cuts
+            algorithm, graph, split, call.k, sizes[-1], progress, keep_cuts=call.keep_cuts
         )
     most = call.max_subgraphs or MAX_SUBGRAPHS
     counted = call.method == "kguard" or (call.method == "klone" and call.keep_cuts)
@@ -141,6 +135,6 @@ def _tell_work(
         progress.note(SMALLER_LEFT.format(x=sizes[0]))
 
 
-def _read(data: GraphData | None) -> Mapping[str, Any] | None:
+def _sources(data: GraphData | None) -> Mapping[str, Any] | None:
     """Sources of the graph; empty if the graph itself was passed."""
     return None if is_graph_like(data) else cast("Mapping[str, Any]", data or {})

@@ -1,19 +1,143 @@
-"""Checks of the arguments of functions on graphs under rules; each error names its argument."""
+"""Arguments of functions on graphs under rules: graphs, mappings, rules and sizes; errors name the argument."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, get_args
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast, get_args
 
 import numpy as np
 
-from kgreason.base.errors import AnonymizationError, DataError, ProgramError
+from kgreason.base.errors import AnonymizationError, CallError, DataError, ProgramError
+from kgreason.base.progress import SILENT, Progress
 from kgreason.base.setting_fields import check_numbers
 from kgreason.isomorphism.settings import Model
 from kgreason.language.check.checked_program import CheckedProgram
+from kgreason.reasoning.api import Rules, check_data, load
 
 if TYPE_CHECKING:
+    import networkx as nx
+    import pandas as pd
+
     from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
+
+    class ArrowTable(Protocol):
+        """Object with the Arrow PyCapsule interface, such as tables of Arrow, Polars and DuckDB."""
+
+        def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+    class IGraph(Protocol):
+        """The interface of igraph graphs that is used; igraph has no types."""
+
+        def get_edgelist(self) -> list[tuple[int, int]]:
+            """Ends of the edges."""
+            ...
+
+        def vcount(self) -> int:
+            """Number of vertices."""
+            ...
+
+    GraphLike: TypeAlias = KnowledgeGraph | nx.Graph[Any] | IGraph | pd.DataFrame | ArrowTable
+    """A graph of kgreason, NetworkX or igraph, or, under rules with one edge predicate, a table of its edges."""
+
+    GraphData: TypeAlias = Mapping[str, Any] | GraphLike
+    """A graph, or a file or table for each predicate."""
+
+
+def read_graph(
+    rules: Rules, data: GraphData | None = None, *, allow_files: bool = False, progress: Progress = SILENT
+) -> KnowledgeGraph:
+    """Read the graph that the ``@node`` and ``@edge`` predicates of a rule file describe.
+
+    Parameters
+    ----------
+    data
+        A file or table for each predicate; or a kgreason, NetworkX or igraph graph, whose edges may have the
+        attributes ``relation`` and ``weight``; or, under rules with one edge predicate, an edge table.
+    allow_files
+        As for `kgreason.load`.
+
+    Raises
+    ------
+    ProgramError, DataError
+        If the rules or the data are invalid.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> read_graph('@edge("own").', nx.DiGraph([("A", "D")]))
+    <KnowledgeGraph with 2 vertices; own: 1 edges>
+    """
+    return graph_from(load(rules, allow_files=allow_files), data, progress)
+
+
+def graph_from(program: CheckedProgram, data: GraphData | None, progress: Progress) -> KnowledgeGraph:
+    """Return a graph that was passed as such, or read it by the rules."""
+    from kgreason.data.fact_loading import load_graph
+
+    if data is None or not is_graph_like(data):
+        check_data(data)
+        return load_graph(program, cast("Mapping[str, Any]", data or {}), progress)
+    return graphs_under(program, data)[0].distinct()
+
+
+def is_graph_like(data: object) -> bool:
+    """Whether `data` is a graph or table by itself, without names of predicates."""
+    from kgreason.data.library_imports import is_table
+    from kgreason.graph.knowledge_graph import KnowledgeGraph
+
+    return isinstance(data, KnowledgeGraph) or (not isinstance(data, Mapping) and is_table(data))
+
+
+def graph_of(graph: object, program: CheckedProgram) -> KnowledgeGraph:
+    """Convert a graph object or an edge table, under rules that declare the edge predicates.
+
+    Edges of NetworkX and igraph graphs may have ``relation`` and ``weight``. With one edge predicate, a table may have
+    the columns source, target and optionally weight.
+
+    Raises
+    ------
+    CallError
+        If `graph` is none of these, or a table although the rules have several edge predicates.
+    DataError
+        If the graph or table is invalid.
+
+    Examples
+    --------
+    >>> from kgreason.language.check.program_checker import load_text
+    >>> import pyarrow as pa
+    >>> graph_of(pa.table({"by": ["A"], "of": ["D"], "share": [0.6]}), load_text('@edge("own").'))
+    <KnowledgeGraph with 2 vertices; own: 1 edges>
+    """
+    from kgreason.data.library_imports import as_foreign
+    from kgreason.data.fact_loading import load_graph
+    from kgreason.graph.knowledge_graph import KnowledgeGraph
+
+    if isinstance(graph, KnowledgeGraph):
+        return graph
+    if not is_graph_like(graph):
+        raise CallError(
+            f"a graph is a KnowledgeGraph, one of NetworkX or igraph or a table, not of type {type(graph).__name__}",
+            hint="kgreason.read_graph reads one from files",
+        )
+    foreign, edges = as_foreign(graph), program.edges
+    if foreign is not None:
+        return foreign.as_graph(edges[0] if len(edges) == 1 else "edge")
+    if len(edges) != 1:
+        raise CallError(
+            f"a table alone does not say of which of the edges {', '.join(edges) or 'none'} it is",
+            hint='give a mapping {"own": table, ...}, or a graph whose edges carry relation',
+        )
+    rules_alone = replace(program.without_graph(), binds=(), queries_bound=())
+    return load_graph(rules_alone, {edges[0]: graph})
+
+
+def graphs_under(program: CheckedProgram, *graphs: object) -> list[KnowledgeGraph]:
+    """Convert graph objects or edge tables, and check that the relations are the edge predicates of the rules."""
+    found = [graph_of(graph, program) for graph in graphs]
+    for graph in found:
+        check_relations(graph, program)
+    return found
 
 
 def mapped(mapping: object, original: KnowledgeGraph, released: KnowledgeGraph) -> Vertices:
@@ -66,23 +190,13 @@ def anonymizable(program: CheckedProgram) -> CheckedProgram:
 
 
 def check_relations(graph: KnowledgeGraph, program: CheckedProgram) -> None:
-    """Check that the relations of a graph are the edge predicates of the rules.
-
-    Raises
-    ------
-    DataError
-        If a relation is missing or unknown, or lacks the weights that the rules read.
-    """
+    """Raise `DataError` unless the relations are the edge predicates of the rules, with the weights they read."""
     here, there = (", ".join(sorted(names)) or "none" for names in (graph.relations, program.edges))
     if here != there:
-        what, hint = (
-            f"the graph has the relations {here}, the rules have {there}",
-            "name relations as the @edge predicates",
-        )
-        raise DataError("<graph>", what, hint=hint)
+        what = f"the graph has the relations {here}, the rules have {there}"
+        raise DataError("<graph>", what, hint="name relations as the @edge predicates")
     for name, relation in graph.relations.items():
         if program.arities.get(name) == 3 and relation.weight is None:
+            what = f"the relation {name} has no weights, but the rules read some"
             hint = "give the edges weights, or take a weight out of the atoms of this predicate in the rules"
-            raise DataError(
-                "<graph>", f"the relation {name} has no weights, but the rules read some", hint=hint
-            )
+            raise DataError("<graph>", what, hint=hint)

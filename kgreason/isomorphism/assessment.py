@@ -12,18 +12,26 @@ import numpy as np
 from kgreason.base.errors import AnonymizationError, ProgramError, TooLargeError
 from kgreason.base.progress import SILENT, Progress
 from kgreason.base.setting_fields import check_numbers
-from kgreason.isomorphism.arguments import anonymizable, attacked_sizes, check_model, check_relations, mapped
-from kgreason.isomorphism.graph_input import graph_of, read_graph
-from kgreason.isomorphism.settings import MAX_EXAMINED, MAX_SUBGRAPHS, Model
+from kgreason.isomorphism.arguments import (
+    anonymizable,
+    attacked_sizes,
+    check_model,
+    check_relations,
+    graph_of,
+    graphs_under,
+    mapped,
+    read_graph,
+)
+from kgreason.isomorphism.settings import MAX_EXAMINED, MAX_SUBGRAPHS, Model, Settings
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.reasoning.api import Rules, load
 
 if TYPE_CHECKING:
     from kgreason.graph.induced.commutation import Commutation
     from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
+    from kgreason.isomorphism.arguments import ArrowTable, GraphData, GraphLike
     from kgreason.isomorphism.attacks.attack_results import Attacks
-    from kgreason.isomorphism.graph_input import ArrowTable, GraphData, GraphLike
-    from kgreason.isomorphism.result import Score
+    from kgreason.isomorphism.definition import Score
     from kgreason.isomorphism.risk.advice import Risk
     from kgreason.isomorphism.verification.checker import Verdict
     from kgreason.isomorphism.verification.population import Drawn
@@ -37,8 +45,8 @@ def verify(
     mapping: Mapping[str, str] | Vertices | ArrowTable,
     rules: Rules,
     *,
-    k: int = 3,
-    x: int | Iterable[int] = 4,
+    k: int = Settings.k,
+    x: int | Iterable[int] = Settings.x,
     parts: Vertices | None = None,
     certificate: Certificate | str | Path | None = None,
     max_subgraphs: int | None = MAX_SUBGRAPHS,
@@ -96,9 +104,7 @@ def verify(
 
     sizes = attacked_sizes(x)
     program = anonymizable(load(rules, allow_files=allow_files))
-    original, released = graph_of(original, program), graph_of(released, program)
-    for graph in (original, released):
-        check_relations(graph, program)
+    original, released = graphs_under(program, original, released)
     check_model(model)
     mapping = mapped(mapping, original, released)
     if model == "k-iso":
@@ -106,8 +112,8 @@ def verify(
             raise AnonymizationError(
                 "a certificate shows images, not blocks", hint="leave the certificate out"
             )
-        known = original, mapping
-        return _k_iso(released, program, k, sizes, max_subgraphs, sample, seed, progress, *known)
+        limits = max_subgraphs, sample, seed
+        return _k_iso(released, program, k, sizes, *limits, progress, original, mapping)
     if isinstance(certificate, str | Path):
         certificate = read_certificate(Path(certificate), Pair(original, released, mapping))
     if certificate is not None and sample is not None:
@@ -117,16 +123,16 @@ def verify(
     attacked = original if parts is None else inside(original, parts)
     counted = sizes if certificate is None or certificate.copies is None else ()
     drawn = _drawn(attacked, counted, max_subgraphs, sample, seed, progress)
-    pair = original, released, mapping
-    return checker.verify(*pair, program, k, sizes[-1], progress, parts, sizes[:-1], certificate, drawn)
+    arguments = original, released, mapping, program, k, sizes[-1]
+    return checker.verify(*arguments, progress, parts, sizes[:-1], certificate, drawn)
 
 
 def verify_alone(
     released: GraphLike,
     rules: Rules,
     *,
-    k: int = 3,
-    x: int | Iterable[int] = 4,
+    k: int = Settings.k,
+    x: int | Iterable[int] = Settings.x,
     max_subgraphs: int = MAX_SUBGRAPHS,
     sample: int | None = None,
     seed: int | None = None,
@@ -155,8 +161,7 @@ def verify_alone(
 
     sizes = attacked_sizes(x)
     program = anonymizable(load(rules, allow_files=allow_files))
-    released = graph_of(released, program)
-    check_relations(released, program)
+    [released] = graphs_under(program, released)
     check_model(model)
     if model == "k-iso":
         return _k_iso(released, program, k, sizes, max_subgraphs, sample, seed, progress)
@@ -187,7 +192,7 @@ def _k_iso(
     try:
         drawn = _drawn(released, sizes, limit, sample, seed, progress)
     except TooLargeError as error:
-        progress.note(f"δ is not told: {error.message}")
+        progress.note(f"δ is not measured: {error.message}")
         return verdict
     found = [
         [delta(released, program, k, size, diverse, progress, drawn.get(size)) for size in sizes]
@@ -245,20 +250,18 @@ def score(
     DataError
         If the graphs do not fit the rules.
     """
-    from kgreason.isomorphism.result import Score
+    from kgreason.isomorphism.definition import Score
     from kgreason.isomorphism.utility.detection_auc import detection
     from kgreason.isomorphism.utility.query_utility import fidelity, utility
 
     progress.step("Scoring")
     program = load(rules, allow_files=allow_files).without_graph()
-    original, released = graph_of(original, program), graph_of(released, program)
+    original, released = graphs_under(program, original, released)
     mapping = mapped(mapping, original, released)
-    for graph in (original, released):
-        check_relations(graph, program)
     original, released = original.distinct(), released.distinct()
     # a fixed seed makes the measurement reproducible
-    told = detection(released, np.asarray(mapping), np.random.default_rng(0))
-    return Score(utility(original, released, mapping, program), fidelity(original, released), told)
+    auc = detection(released, np.asarray(mapping), np.random.default_rng(0))
+    return Score(utility(original, released, mapping, program), fidelity(original, released), auc)
 
 
 def attack(
@@ -268,8 +271,8 @@ def attack(
     rules: Rules,
     *,
     knowledge: str | Iterable[str] = "all",
-    k: int = 3,
-    x: int | Iterable[int] = 4,
+    k: int = Settings.k,
+    x: int | Iterable[int] = Settings.x,
     known: int | Iterable[int] | None = None,
     other_rules: Rules | None = None,
     weights: Literal["released", "original"] = "released",
@@ -371,7 +374,7 @@ def risk(
     data: GraphData | None = None,
     *,
     population: GraphData | None = None,
-    k: int = 3,
+    k: int = Settings.k,
     x: int | Iterable[int] | None = None,
     max_subgraphs: int = MAX_EXAMINED,
     allow_files: bool = False,

@@ -675,7 +675,7 @@ def test_places_are_checked_before_the_work(ownership: Path, anywhere: Path) -> 
 
 
 def test_a_release_beyond_memory_is_refused(ownership: Path, anywhere: Path) -> None:
-    with patch("kgreason.isomorphism.anonymizers.klone.MAX_VERTICES", 50):
+    with patch("kgreason.isomorphism.anonymizers.assembly.MAX_VERTICES", 50):
         for method in ("klone", "kguard"):
             words = ["--method", method, "-k", "12", "-x", "3"]
             result = run("anonymize", "--rules", ownership / "control.vada", *words)

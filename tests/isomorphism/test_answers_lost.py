@@ -10,9 +10,9 @@ from kgreason.base.progress import SILENT
 from kgreason.base.resources import resource
 from kgreason.graph.generators import erdos_renyi, scale_free
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
+from kgreason.isomorphism.anonymization import choose
+from kgreason.isomorphism.anonymizers.answer_loss import Judge
 from kgreason.isomorphism.anonymizers.assembly import publish
-from kgreason.isomorphism.anonymizers.lowered_weights import Judge
-from kgreason.isomorphism.anonymizers.methods import choose
 from kgreason.isomorphism.anonymizers.weight_density import GRID
 from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
 from kgreason.isomorphism.assessment import score

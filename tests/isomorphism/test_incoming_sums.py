@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason.isomorphism.anonymizers.incoming_sums import fitted_room, fitted_sums, room_below, sides_kept
-from kgreason.isomorphism.anonymizers.weight_density import GRID, Cuts, sights
+from kgreason.isomorphism.anonymizers.weight_density import GRID, Cuts, thresholds
 from kgreason.language.check.program_checker import load_text
 from kgreason.language.check.weight_visibility import Use, only_grows
 from tests.examples import inputs
@@ -100,7 +100,7 @@ def test_sums_are_fitted(edges: list[tuple[int, int]], seed: int) -> None:
 )
 def test_what_rules_see(body: str, sides: list[int], grows: bool) -> None:
     program = load_text(f'@edge("own"). @output("p"). p(Y) :- {body}.')
-    seen = sights(program)["own"]
+    seen = thresholds(program)["own"]
     assert seen.single.side(np.array([0.4, 0.5, 0.6])).tolist() == sides
     assert only_grows(program) is grows
     assert (seen.use is Use.UNREAD) == ("W" not in body and "0.5" not in body)

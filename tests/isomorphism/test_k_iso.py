@@ -17,7 +17,7 @@ from kgreason.cli import app
 from kgreason.graph.generators import scale_free
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
 from kgreason.isomorphism.anonymizers.assembly import publish
-from kgreason.isomorphism.anonymizers.k_iso import Arcs, KIso, agreed, align
+from kgreason.isomorphism.anonymizers.k_iso import Arcs, KIso, align, equal_blocks
 from kgreason.isomorphism.definition import Guarantee
 from kgreason.isomorphism.settings import Method
 from kgreason.isomorphism.verification.block_checker import verify
@@ -74,11 +74,11 @@ def test_blocks_agree_with_the_fewest_changes(graph, k, seed) -> None:
     fewest = between + sum(
         min(sum(abs(c - to) for c in each) for to in range(15)) for each in counts.reshape(-1, k).tolist()
     )
-    found = agreed(relation, place, k, rng)
-    assert len(relation) - found.kept + len(found.relation) - found.kept == fewest
+    found, kept = equal_blocks(relation, place, k, rng)
+    assert len(relation) - kept + len(found) - kept == fewest
     old = set(zip(relation.source, relation.target, relation.weight, strict=True))
-    new = list(zip(found.relation.source, found.relation.target, found.relation.weight, strict=True))
-    assert set(new[: found.kept]) <= old
+    new = list(zip(found.source, found.target, found.weight, strict=True))
+    assert set(new[:kept]) <= old
     assert all(block[u] == block[v] for u, v, _ in new)
 
 
@@ -111,14 +111,14 @@ def test_every_release_is_verified_and_its_changes_are_counted(graph, k, rules, 
 def test_equal_blocks_are_found_and_nothing_is_changed() -> None:
     edges = [(0, 1, 0.5), (1, 2, 0.25), (2, 3, 1.0), (1, 3, 0.2), (3, 4, 0.3), (4, 5, 0.3)]
     three = build(18, [(u + c, v + c, w) for c in (0, 6, 12) for u, v, w in edges])
-    found = KIso(3).augment(three, REACH, np.random.default_rng(0), SILENT)
+    found = KIso(3, 10).augment(three, REACH, np.random.default_rng(0), SILENT)
     assert (found.figures["edges_inserted"], found.figures["edges_deleted"]) == (0, 0)
 
 
 def test_parallel_edges_that_are_inserted_get_weights_of_their_own() -> None:
     graph = build(4, [(0, 1, w) for w in (0.2, 0.3, 0.4, 0.5, 0.6)] + [(2, 3, 0.2)])
     for seed in range(5):
-        found = KIso(2).augment(graph, REACH, np.random.default_rng(seed), SILENT)
+        found = KIso(2, 10).augment(graph, REACH, np.random.default_rng(seed), SILENT)
         assert found.figures["edges_inserted"] == 4
         assert found.graph.distinct().m == 10
 
@@ -262,7 +262,7 @@ def test_too_many_subgraphs_leave_delta_open_and_the_rest_decided() -> None:
     assert graph.n == 60
     assert found.holds
     assert found.verdict.delta is None
-    assert any(note.startswith("δ is not told: the graph has more than 5") for note in told)
+    assert any(note.startswith("δ is not measured: the graph has more than 5") for note in told)
 
 
 def test_a_sample_estimates_delta() -> None:

@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import kgreason
 from kgreason.base import cores
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.progress import SILENT
@@ -43,7 +45,9 @@ def one_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
 def made(
     graph: KnowledgeGraph, rules: CheckedProgram, k: int, sizes: tuple[int, ...], seed: int = 0
 ) -> Augmented:
-    return Kguard(k, sizes, trials=1).augment(graph, rules, np.random.default_rng(seed), SILENT)
+    return Kguard(k, sizes, trials=1, max_subgraphs=10**9).augment(
+        graph, rules, np.random.default_rng(seed), SILENT
+    )
 
 
 def checked(
@@ -157,9 +161,9 @@ def test_the_same_seed_makes_the_same_release_on_one_core_and_on_four(
 
 
 def test_samples_come_first_where_there_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(natural_cover, "_COSTLY", 10)
+    monkeypatch.setattr(natural_cover, "_MANY", 10)
     monkeypatch.setattr(natural_cover, "SAMPLE", 20)
-    monkeypatch.setattr(natural_cover, "_CLOSELY", 5)
+    monkeypatch.setattr(natural_cover, "_SEARCHED", 5)
     graph = scale_free(60, 3.0, np.random.default_rng(6), economic=True)
     augmented = made(graph, RULES, 3, (3,))
     assert checked(graph, augmented, RULES, 3, (3,)).holds
@@ -190,17 +194,35 @@ def test_no_rules_at_all() -> None:
 @pytest.mark.parametrize(
     ("algorithm", "text"),
     [
-        (Kguard(1), "k must be at least 2"),
-        (Kguard(65), "k up to 64, not 65"),
-        (Kguard(3, (7,)), "x from 1 to 6, not 7"),
-        (Kguard(3, (4, 5)), "x = 5, but the graph has only 4 vertices"),
-        (Kguard(3, (3,), max_subgraphs=1), "more than 1 connected subgraphs with 3 vertices"),
+        (Kguard(65, (4,), 1, 100), "k up to 64, not 65"),
+        (Kguard(3, (3,), 1, max_subgraphs=1), "more than 1 connected subgraphs with 3 vertices"),
     ],
 )
 def test_what_cannot_be_is_refused(algorithm: Kguard, text: str) -> None:
     graph = build(4, [(0, 1, 0.3), (1, 2, 0.6), (2, 3, 0.5)])
     with pytest.raises(AnonymizationError, match=text):
         algorithm.augment(graph, RULES, np.random.default_rng(0), SILENT)
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        ({"k": 1}, "k must be a whole number of at least 2, not 1"),
+        ({"x": 7}, "x from 1 to 6, not 7"),
+        ({"x": (1, 5)}, "x = 5 is not between 1 and the number of vertices, 4"),
+        ({"mode": "published", "k": 1}, "k must be a whole number of at least 2, not 1"),
+        ({"mode": "published", "x": 0}, "x must be a whole number of at least 1, not 0"),
+        ({"mode": "published", "x": 7}, "x from 1 to 6, not 7"),
+        ({"mode": "published", "x": 5}, "x = 5 is not between 1 and the number of vertices, 4"),
+        ({"method": "klone", "k": 1}, "k must be a whole number of at least 2, not 1"),
+        ({"method": "klone", "k": 0}, "k must be a whole number of at least 2, not 0"),
+        ({"method": "klone", "k": -3}, "k must be a whole number of at least 2, not -3"),
+    ],
+)
+def test_parameters_out_of_range_are_refused(settings: dict[str, Any], text: str) -> None:
+    graph = build(4, [(0, 1, 0.3), (1, 2, 0.6), (2, 3, 0.5)])
+    with pytest.raises(AnonymizationError, match=text):
+        kgreason.anonymize(REACH, graph, **settings)
 
 
 def test_kinds_that_do_not_fit_into_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,7 +239,7 @@ def test_kinds_that_do_not_fit_into_a_word(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_degrees_are_counted_again_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kguard.Draft, "_put", lambda *_: None)
+    monkeypatch.setattr(kguard.Augmentation, "_put", lambda *_: None)
     with pytest.raises(RuntimeError, match="lost count"):
         made(scale_free(30, 3.0, np.random.default_rng(5), economic=True), RULES, 3, (3,))
 
@@ -228,8 +250,8 @@ def test_published_adds_more() -> None:
     from kgreason.isomorphism.anonymizers.kguard_published import PublishedKguard
 
     graph = erdos_renyi(500, 5_000, np.random.default_rng(0))
-    exact = Kguard(3, (4,), trials=1).augment(graph, REACH, np.random.default_rng(1), SILENT)
-    published = PublishedKguard(3, 4, 1).augment(graph, REACH, np.random.default_rng(1), SILENT)
+    exact = Kguard(3, (4,), 1, 10**9).augment(graph, REACH, np.random.default_rng(1), SILENT)
+    published = PublishedKguard(3, 4, 1, 10**7).augment(graph, REACH, np.random.default_rng(1), SILENT)
     assert checked(graph, exact, REACH, 3, (4,)).holds
     assert 3 * (exact.graph.n - graph.n) <= published.graph.n - graph.n
     assert 3 * (exact.graph.m - graph.m) <= published.graph.m - graph.m
@@ -243,8 +265,7 @@ def shared_data() -> Path:
 @pytest.mark.skipif(not shared_data().is_dir(), reason="the real graphs of ../shared/data are not there")
 def test_a_real_graph_with_millions_of_subgraphs() -> None:
     from kgreason.base.resources import resource
-    from kgreason.isomorphism.arguments import anonymizable
-    from kgreason.isomorphism.graph_input import read_graph
+    from kgreason.isomorphism.arguments import anonymizable, read_graph
     from kgreason.reasoning.api import load
 
     rules = load(resource("rules", "reachability.vada"))

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from kgreason.base.progress import SILENT
 from kgreason.base.resources import resource
 from kgreason.graph.generators import scale_free
-from kgreason.isomorphism.anonymizers.lowered_weights import Excess, Judge, within_bound
+from kgreason.isomorphism.anonymizers.answer_loss import Judge
+from kgreason.isomorphism.anonymizers.incoming_sums import Lowering, within_bound
 from kgreason.isomorphism.anonymizers.weight_density import Cuts
 from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
 from kgreason.language.check.program_checker import load_file, load_text
@@ -62,7 +63,7 @@ def test_the_choice_is_the_best_of_all() -> None:
         for choice in product((0, 1), repeat=7):
             kept = own.source == owners[own.target - 7, np.array(choice)[own.target - 7]]
             losses.append(judge.judged(graph.with_weights({"own": np.where(kept, 0.6, 0.3)})).loss)
-        found = Excess(judge, {"own": 1.0}, {"own": HALF}, rng).lowered(10, SILENT)
+        found = Lowering(judge, {"own": 1.0}, {"own": HALF}, rng).lowered(10, SILENT)
         worse += found.loss > min(losses) + 1e-9
         new = WeightNoising.fit(graph, TWO, 10).originals(np.random.default_rng(seed), SILENT)
         assert judge.judged(new).loss <= np.mean(losses)

@@ -110,7 +110,7 @@ def release(number: int) -> Case:
 
 def _anonymized(case: Case, rng: Random, number: int) -> Case:
     graph, program = as_graph(case.original, case, rng), RULES[case.rules][0]
-    algorithm = Klone(case.k, 1) if number % 3 == 1 else Kguard(case.k, (case.x,), 1)
+    algorithm = Klone(case.k, 1) if number % 3 == 1 else Kguard(case.k, (case.x,), 1, 10**9)
     generator = np.random.default_rng(number)
     try:
         with pytest.MonkeyPatch.context() as patch:

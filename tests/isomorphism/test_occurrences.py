@@ -18,7 +18,7 @@ from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.graph.parts import beside
 from kgreason.graph.refinement import Pairs
 from kgreason.isomorphism.risk.candidate_counts import knowledge, of_subgraphs, of_vertices, surveys
-from kgreason.isomorphism.risk.occurrences import Sample, Standing, least, stand, survey
+from kgreason.isomorphism.risk.occurrences import Incidence, Sample, first_counts, mark, survey
 from kgreason.isomorphism.verification.isomorphism_classes import Classes
 from kgreason.isomorphism.verification.release_index import Space
 from kgreason.language.check.checked_program import CheckedProgram
@@ -211,10 +211,10 @@ def test_a_part_of_a_large_graph_is_looked_at() -> None:
     whole = survey(space, 4, 10**6, np.random.default_rng(0), SILENT)
     part = survey(space, 4, 5_000, np.random.default_rng(0), SILENT)
     assert whole.exact
-    assert whole.total == part.total == whole.looked
+    assert whole.total == part.total == whole.examined
     assert not part.exact
-    assert 2_000 < part.looked < 10_000
-    assert (part.full.counts() <= part.looked).all()
+    assert 2_000 < part.examined < 10_000
+    assert (part.full.counts() <= part.examined).all()
 
 
 def test_a_sample_of_each_class() -> None:
@@ -237,13 +237,13 @@ def test_kernels_of_places(data: st.DataObject, n: int, places: int) -> None:
     width = (n + 7) // 8
     bits = np.zeros(places * width, dtype=np.uint8)
     at = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-    stand(at[:, 1:].copy(), at[:, :1].copy(), width, bits)
+    mark(at[:, 1:].copy(), at[:, :1].copy(), width, bits)
     first = data.draw(st.integers(0, n))
-    standing = Standing(n, Classes(1), bits, places)
-    counts = standing.counts(first)
+    incidence = Incidence(n, Classes(1), bits, places)
+    counts = incidence.counts(first)
     assert counts.tolist() == [len({v for p, v in pairs if p == q and v >= first}) for q in range(places)]
     found = np.full(8 * width, -1, dtype=np.int64)
-    least(np.argsort(counts, kind="stable"), counts, width, bits, found)
+    first_counts(np.argsort(counts, kind="stable"), counts, width, bits, found)
     expected = [min((counts[p] for p, u in pairs if u == v), default=-1) for v in range(n)]
     assert found[:n].tolist() == expected
 

@@ -21,8 +21,7 @@ from kgreason.graph.generators import erdos_renyi
 from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.isomorphism.risk.advice import Risk
 from kgreason.isomorphism.risk.candidate_counts import Exposure
-from kgreason.isomorphism.risk.method_costs import Range, of_klone
-from kgreason.isomorphism.risk.missing_images import lacking, stratified
+from kgreason.isomorphism.risk.method_costs import Range, lacking, of_klone, stratified
 from kgreason.isomorphism.risk.occurrences import survey
 from kgreason.isomorphism.verification.images import attacked, decide
 from kgreason.isomorphism.verification.release_index import Space
@@ -138,7 +137,7 @@ def test_lacking_of_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     exact = lacking(surveyed, 3)
     assert exact.exact
     assert exact.lacking > 100
-    monkeypatch.setattr("kgreason.isomorphism.risk.missing_images.FEW", 0)
+    monkeypatch.setattr("kgreason.isomorphism.risk.method_costs.DECIDED", 0)
     found = lacking(surveyed, 3)
     assert not found.exact
     assert found.low <= exact.lacking <= found.high
@@ -154,7 +153,7 @@ def pairs_apart(count: int) -> KnowledgeGraph:
 def test_components_that_are_given_up_leave_the_number_open(monkeypatch: pytest.MonkeyPatch) -> None:
     surveyed = survey(Space(pairs_apart(9), load_text(REACH)), 3, 10**6, np.random.default_rng(0), SILENT)
     assert lacking(surveyed, 2).exact
-    found = importlib.import_module("kgreason.isomorphism.risk.missing_images")
+    found = importlib.import_module("kgreason.isomorphism.risk.method_costs")
 
     def given_up(space: Space, rows: np.ndarray, *_: object) -> np.ndarray:
         return np.where(np.arange(len(rows)) < 4, -1, 0) if rows.shape[1] == 2 else np.zeros(len(rows), int)
@@ -167,7 +166,7 @@ def test_components_that_are_given_up_leave_the_number_open(monkeypatch: pytest.
 
 def test_lacking_of_a_sample_of_components(monkeypatch: pytest.MonkeyPatch) -> None:
     surveyed = survey(Space(pairs_apart(300), load_text(REACH)), 3, 10**6, np.random.default_rng(0), SILENT)
-    monkeypatch.setattr("kgreason.isomorphism.risk.missing_images.MOST", 100)
+    monkeypatch.setattr("kgreason.isomorphism.risk.method_costs.SAMPLE", 100)
     found = lacking(surveyed, 2)
     assert (found.total, found.high) == (301, 301)
     assert not found.exact
@@ -256,7 +255,7 @@ def test_estimates_of_parts_of_large_graphs() -> None:
     method = next(m for m in found.advice.methods if m.name == "kguard -x 4")
     assert method.cost is None
     assert f"--max-subgraphs {method.subgraphs} would do it" in method.remark
-    assert "how many lack images was not looked at" in found.advice.reason
+    assert "how many lack images was not examined" in found.advice.reason
 
 
 def test_neighbourhoods_may_be_left_out(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,10 +25,10 @@ from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.graph.parts import inside, pieces
 from kgreason.isomorphism.anonymizers import split_merge
 from kgreason.isomorphism.anonymizers.assembly import is_symmetric, publish
-from kgreason.isomorphism.anonymizers.bisection import _with_least, partition
 from kgreason.isomorphism.anonymizers.kguard_published import PublishedKguard
 from kgreason.isomorphism.anonymizers.klone import Klone
-from kgreason.isomorphism.anonymizers.split_merge import SplitMerge, joints
+from kgreason.isomorphism.anonymizers.partition import _with_least, partition
+from kgreason.isomorphism.anonymizers.split_merge import SplitMerge, joining_edges
 from kgreason.isomorphism.definition import Augmented
 from kgreason.isomorphism.reading import read_parts
 from kgreason.isomorphism.release_tables import write_graph, write_parts
@@ -113,7 +113,7 @@ def test_joints_leave_degrees_apart(
     graph = mirrored(graph) if both else graph
     part = numbered(data.draw(st.lists(st.integers(0, 3), min_size=graph.n, max_size=graph.n)))
     no, rng = np.zeros(graph.n, dtype=np.bool_), np.random.default_rng(seed)
-    source, target = joints(graph, part, np.empty(0, dtype=np.int64), no, rng, symmetric=both)
+    source, target = joining_edges(graph, part, np.empty(0, dtype=np.int64), no, rng, symmetric=both)
     assert len(source) == part.max()
     tree = KnowledgeGraph.from_edges(
         [(str(a), str(b)) for a, b in zip(part[source], part[target], strict=True)], vertices=["0"]
@@ -135,13 +135,13 @@ def test_barred_edges_are_not_chosen() -> None:
     every = np.arange(16)
     for seed in range(20):
         rng = np.random.default_rng(seed)
-        (source,), (target,) = joints(kept, part, np.array([3, 12]), no, rng)
+        (source,), (target,) = joining_edges(kept, part, np.array([3, 12]), no, rng)
         assert (int(source), int(target)) == (
             2,
             1,
         )  # a and c have the greatest out-degrees, b and d in-degrees
     with pytest.raises(AnonymizationError, match="no edge was found that joins two parts"):
-        joints(kept, part, every, no, np.random.default_rng(0))
+        joining_edges(kept, part, every, no, np.random.default_rng(0))
 
 
 def test_the_checker_knows_exactly_which_edges_may_be_lost() -> None:
@@ -178,7 +178,7 @@ def test_the_checker_knows_exactly_which_edges_may_be_lost() -> None:
 def test_one_and_two_processes_agree(cores: int, ownership_of: Callable[[], KnowledgeGraph]) -> None:
     graph = ownership_of()
     parts = partition(graph, 40, 3)
-    found = SplitMerge(PublishedKguard(2, 3, 2), parts).augment(
+    found = SplitMerge(PublishedKguard(2, 3, 2, 10**7), parts).augment(
         graph, CONTROL, np.random.default_rng(5), SILENT
     )
     (own,) = found.graph.relations.values()

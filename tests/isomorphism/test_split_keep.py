@@ -20,11 +20,15 @@ from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.graph.parts import pieces
 from kgreason.isomorphism.anonymizers import split_merge
 from kgreason.isomorphism.anonymizers.assembly import is_symmetric, publish
-from kgreason.isomorphism.anonymizers.bisection import partition
-from kgreason.isomorphism.anonymizers.degree_diversity import Apart, ties
 from kgreason.isomorphism.anonymizers.klone import Klone
-from kgreason.isomorphism.anonymizers.split_keep import SplitKeep, copies, seam
-from kgreason.isomorphism.anonymizers.stubs import with_stubs, without_stubs
+from kgreason.isomorphism.anonymizers.partition import partition, with_stubs, without_stubs
+from kgreason.isomorphism.anonymizers.split_keep import (
+    DegreeConstraints,
+    SplitKeep,
+    connecting_edges,
+    copies,
+    seam,
+)
 from kgreason.isomorphism.verification.checker import verify
 from tests.examples import inputs
 from tests.graphs import graphs, mirrored
@@ -159,8 +163,12 @@ def test_ties_keep_apart(graph: KnowledgeGraph, seed: int, both: bool, data: st.
     part = np.array(data.draw(st.lists(st.integers(-1, 1), min_size=graph.n, max_size=graph.n)))
     rows = np.array([[0, 1]]) if data.draw(st.booleans()) else np.empty((0, 2), dtype=np.int64)
     degrees = graph.out_degree(), graph.in_degree()
-    found, n = ties(
-        graph.components()[1], degrees, Apart(part, rows), np.random.default_rng(seed), symmetric=both
+    found, n = connecting_edges(
+        graph.components()[1],
+        degrees,
+        DegreeConstraints(part, rows),
+        np.random.default_rng(seed),
+        symmetric=both,
     )
     edges = [*zip(*(e.tolist() for e in graph.ends), strict=True)]
     added = [*zip(*(e.tolist() for e in found), strict=True)]

@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 from kgreason.graph.generators import erdos_renyi, scale_free
 from kgreason.graph.induced.derivation import InducedReasoner
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
-from kgreason.isomorphism.anonymizers import forbidden_degrees
-from kgreason.isomorphism.anonymizers.augmentation import Draft
-from kgreason.isomorphism.anonymizers.forbidden_degrees import Standing
+from kgreason.isomorphism.anonymizers import augmentation
+from kgreason.isomorphism.anonymizers.augmentation import Augmentation, ForbiddenDegrees
 from kgreason.isomorphism.anonymizers.natural_cover import Cover, Lack
-from kgreason.isomorphism.anonymizers.template_copies import Choice, Hosts, Planned
+from kgreason.isomorphism.anonymizers.template_copies import Embedding, HostSearch, Planned
 from tests.examples import inputs
 from tests.graphs import build
 from tests.isomorphism.test_kguard_published import RULES
@@ -24,16 +23,16 @@ from tests.isomorphism.test_kguard_published import RULES
 X = 3
 
 
-def drafted(graph: KnowledgeGraph, seed: int) -> tuple[Draft, Cover, Lack]:
-    """A draft, and the subgraphs that lack images, each two of them, as if there were no natural ones."""
+def drafted(graph: KnowledgeGraph, seed: int) -> tuple[Augmentation, Cover, Lack]:
+    """An augmentation, and the subgraphs that lack images, each two of them, as if there were no natural ones."""
     rng = np.random.default_rng(seed)
-    draft = Draft(graph, X, RULES.incoming_sums, rng, symmetric=False)
+    augmented = Augmentation(graph, X, RULES.incoming_sums, rng, symmetric=False)
     cover = Cover(graph, InducedReasoner(graph, RULES), X, None, 2, rng)
     some = np.flatnonzero(rng.random(len(cover.classes)) < 0.5)
     some = some[np.argsort(cover.classes[some], kind="stable")]
     lack = Lack(cover.members[some], cover.classes[some], np.full(len(some), 2))
     cover.rely(lack)
-    return draft, cover, lack
+    return augmented, cover, lack
 
 
 def planned(cover: Cover, lack: Lack) -> Planned:
@@ -48,11 +47,11 @@ def planned(cover: Cover, lack: Lack) -> Planned:
     )
 
 
-def stood(draft: Draft, choice: Choice) -> tuple[np.ndarray, np.ndarray]:
+def stood(augmented: Augmentation, choice: Embedding) -> tuple[np.ndarray, np.ndarray]:
     """Put a copy where it was chosen to stand; its vertices, and the degrees of all vertices then."""
     vertices = choice.hosts.copy()
-    vertices[vertices < 0] = draft.new(int((vertices < 0).sum()))
-    degrees = np.stack([draft.inner, draft.outer])
+    vertices[vertices < 0] = augmented.add_vertices(int((vertices < 0).sum()))
+    degrees = np.stack([augmented.inner, augmented.outer])
     degrees[:, vertices] = choice.degrees
     return vertices, degrees
 
@@ -67,33 +66,33 @@ def serves(image: np.ndarray, member: np.ndarray, degrees: np.ndarray) -> bool:
 def test_a_copy_serves_all_that_lack(seed: int, economic: bool) -> None:
     rng = np.random.default_rng(seed)
     graph = scale_free(60, 3.0, rng, economic=True) if economic else erdos_renyi(40, 60, rng)
-    draft, cover, lack = drafted(graph, seed)
+    augmented, cover, lack = drafted(graph, seed)
     if not len(lack.members):
         return
     template = planned(cover, lack)
     copies: list[tuple[np.ndarray, np.ndarray]] = []
     for _ in range(2):  # the second leaves what the first one does as it is
-        choice = Hosts(draft, [(cover, lack)], rng).choose(template)
-        vertices, degrees = stood(draft, choice)
+        choice = HostSearch(augmented, [(cover, lack)], rng).choose(template)
+        vertices, degrees = stood(augmented, choice)
         assert len(set(vertices)) == len(vertices)
-        old = np.stack([draft.inner, draft.outer])[:, vertices]
+        old = np.stack([augmented.inner, augmented.outer])[:, vertices]
         assert (degrees[:, vertices] >= old).all()
         copies.append((vertices, degrees))
         for image, _ in copies:
             for member, c in zip(lack.members, lack.classes.tolist(), strict=True):
-                assert serves(image[template.places[X, c]], member, degrees)
-        draft.piece(vertices.tolist())
-        draft.promise(vertices, *(degrees - np.stack([draft.inner, draft.outer]))[:, vertices])
-        keys = list(template.places)
-        cover.add(vertices[np.stack([template.places[key] for key in keys])], np.array([c for _, c in keys]))
+                assert serves(image[template.members[X, c]], member, degrees)
+        augmented.add_copy(vertices.tolist())
+        augmented.promise(vertices, *(degrees - np.stack([augmented.inner, augmented.outer]))[:, vertices])
+        keys = list(template.members)
+        cover.add(vertices[np.stack([template.members[key] for key in keys])], np.array([c for _, c in keys]))
     first, second = (vertices for vertices, _ in copies)
-    for place in template.places.values():
+    for place in template.members.values():
         assert serves(first[place], second[place], degrees)
 
 
 def test_hosts_have_room_for_weights() -> None:
     graph = build(8, [(0, 1, 0.9), (2, 3, 0.9), (4, 5, 0.9), (6, 7, 0.1)])
-    draft = Draft(graph, 2, {"own": 1.0}, np.random.default_rng(0), symmetric=False)
+    augmented = Augmentation(graph, 2, {"own": 1.0}, np.random.default_rng(0), symmetric=False)
     cover = Cover(graph, InducedReasoner(graph, RULES), 2, None, 1, np.random.default_rng(0))
     own = Relation(np.array([0]), np.array([1]), np.array([0.6]))
     template = Planned(
@@ -104,46 +103,50 @@ def test_hosts_have_room_for_weights() -> None:
     lack = Lack(np.array([[0, 1]]), np.array([0]), np.array([1]))
     cover.rely(lack)
     for seed in range(20):
-        host = int(Hosts(draft, [(cover, lack)], np.random.default_rng(seed)).choose(template).hosts[1])
+        host = int(
+            HostSearch(augmented, [(cover, lack)], np.random.default_rng(seed)).choose(template).hosts[1]
+        )
         assert host not in (1, 3, 5)
 
 
 def test_apart_there_are_no_hosts() -> None:
     graph = scale_free(40, 3.0, np.random.default_rng(0))
-    draft, cover, lack = drafted(graph, 0)
+    augmented, cover, lack = drafted(graph, 0)
     template = planned(cover, lack)
-    draft.apart = True
-    assert (Hosts(draft, [(cover, lack)], np.random.default_rng(0)).choose(template).hosts < 0).all()
-    draft.apart = False
-    assert (Hosts(draft, [(cover, lack)], np.random.default_rng(0)).choose(template).hosts >= 0).any()
+    augmented.keep_degrees = True
+    assert (HostSearch(augmented, [(cover, lack)], np.random.default_rng(0)).choose(template).hosts < 0).all()
+    augmented.keep_degrees = False
+    assert (
+        HostSearch(augmented, [(cover, lack)], np.random.default_rng(0)).choose(template).hosts >= 0
+    ).any()
 
 
 def test_what_would_hurt() -> None:
     graph = build(6, [(0, 1, 0.5), (2, 3, 0.5), (4, 5, 0.5)])
-    draft = Draft(graph, 2, {}, np.random.default_rng(0), symmetric=False)
+    augmented = Augmentation(graph, 2, {}, np.random.default_rng(0), symmetric=False)
     cover = Cover(graph, InducedReasoner(graph, RULES), 2, None, 1, np.random.default_rng(0))
     cover.rely(Lack(np.array([[0, 1]]), np.array([0]), np.array([1])))
     cover.add(np.array([[2, 3]]), np.array([0]))
-    draft.promise(np.array([2, 3]), np.array([4, 0]), np.array([0, 7]))
+    augmented.promise(np.array([2, 3]), np.array([4, 0]), np.array([0, 7]))
     none = Lack(np.empty((0, 2), dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
-    standing = Standing.of((draft.inner, draft.outer), [(cover, none)], np.arange(6))
-    assert standing.hurts(0, (4, 2))
-    assert standing.hurts(1, (2, 7))
-    assert not standing.hurts(0, (5, 7))
-    assert not standing.hurts(4, (4, 1))  # relies on nothing
-    draft.standing = standing
-    assert not draft.may(0, 4, 2)
-    assert draft.may(0, 5, 7)
-    draft.piece([2, 3])
-    assert not draft.may(2, 9, 9)  # serves as an image
+    forbidden = ForbiddenDegrees.of((augmented.inner, augmented.outer), [(cover, none)], np.arange(6))
+    assert forbidden.forbids(0, (4, 2))
+    assert forbidden.forbids(1, (2, 7))
+    assert not forbidden.forbids(0, (5, 7))
+    assert not forbidden.forbids(4, (4, 1))  # relies on nothing
+    augmented.forbidden = forbidden
+    assert not augmented.may_have(0, 4, 2)
+    assert augmented.may_have(0, 5, 7)
+    augmented.add_copy([2, 3])
+    assert not augmented.may_have(2, 9, 9)  # serves as an image
 
 
 def test_high_degrees_are_not_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forbidden_degrees, "_DEGREES", (64, 8))
+    monkeypatch.setattr(augmentation, "_DEGREES", (64, 8))
     graph = build(30, [(0, v, 0.01) for v in range(1, 30)])
-    draft, cover, lack = drafted(graph, 1)
-    standing = Standing.of((draft.inner, draft.outer), [(cover, lack)], np.arange(30))
-    assert standing.lacking.shape[2] == 8
-    choice = Hosts(draft, [(cover, lack)], np.random.default_rng(0)).choose(planned(cover, lack))
+    augmented, cover, lack = drafted(graph, 1)
+    forbidden = ForbiddenDegrees.of((augmented.inner, augmented.outer), [(cover, lack)], np.arange(30))
+    assert forbidden.lacking.shape[2] == 8
+    choice = HostSearch(augmented, [(cover, lack)], np.random.default_rng(0)).choose(planned(cover, lack))
     assert 0 not in choice.hosts
     assert (choice.degrees < 8).all()

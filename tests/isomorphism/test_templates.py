@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason.graph.knowledge_graph import KnowledgeGraph
-from kgreason.isomorphism.anonymizers.bisection import Between
+from kgreason.isomorphism.anonymizers.augmentation import EdgeIndex
 from kgreason.isomorphism.anonymizers.templates import Example, Template, _order
 from tests.examples import inputs
 from tests.graphs import graphs
@@ -161,7 +161,7 @@ def test_positions_follow_their_ties(seed: int, x: int) -> None:
 def test_edges_between_vertices(graph: KnowledgeGraph, random) -> None:
     some = np.array(random.sample(range(graph.n), random.randint(1, graph.n)))
     pairs = np.array([(random.randrange(graph.n), random.randrange(graph.n)) for _ in range(6)])
-    for name, between in Between.of(graph).items():
+    for name, between in EdgeIndex.of(graph).items():
         r = graph.relations[name]
         edges = list(zip(r.source.tolist(), r.target.tolist(), strict=True))
         number, row = between.rows(pairs[:, 0], pairs[:, 1])

@@ -563,8 +563,7 @@ def test_isolated_vertices_are_components_of_their_own() -> None:
 @pytest.mark.parametrize("seed", [20, pytest.param(26, marks=pytest.mark.slow)])
 def test_what_was_skipped_in_a_sample_is_not_taken_for_known(seed: int) -> None:
     """Copies of a graph with many patterns: looking for samples must not hide patterns from the search."""
-    from kgreason.isomorphism.arguments import anonymizable
-    from kgreason.isomorphism.graph_input import read_graph
+    from kgreason.isomorphism.arguments import anonymizable, read_graph
     from kgreason.reasoning.api import load
 
     rules = load(ROOT / "examples" / "ownership" / "control.vada")

@@ -19,13 +19,12 @@ import kgreason
 from kgreason.base.progress import SILENT
 from kgreason.graph.generators import scale_free
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
+from kgreason.isomorphism.anonymization import choose
 from kgreason.isomorphism.anonymizers import klone
 from kgreason.isomorphism.anonymizers.assembly import assemble
-from kgreason.isomorphism.anonymizers.methods import choose
 from kgreason.isomorphism.anonymizers.weight_density import GRID
 from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
-from kgreason.isomorphism.arguments import anonymizable
-from kgreason.isomorphism.graph_input import read_graph
+from kgreason.isomorphism.arguments import anonymizable, read_graph
 from kgreason.isomorphism.settings import Method, Settings
 from kgreason.language.check.program_checker import load_text
 from kgreason.reasoning.api import load

@@ -11,9 +11,9 @@ import pytest
 
 from kgreason.base.progress import SILENT
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
-from kgreason.isomorphism.anonymizers.lowered_weights import Answers, Judge, Judged
+from kgreason.isomorphism.anonymizers.answer_loss import Answers, Judge, Judged, Repair, Rows
 from kgreason.isomorphism.anonymizers.weight_density import GRID
-from kgreason.isomorphism.anonymizers.weight_noise import Repair, Rows, WeightNoising
+from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
 from kgreason.language.check.program_checker import load_text
 from tests.graphs import build
 
@@ -144,7 +144,7 @@ def test_relations_that_no_rule_reads_are_noised() -> None:
     graph = build(3, [(0, 1, 0.5), (1, 2, 0.7)])
     graph = KnowledgeGraph(graph.labels, {**graph.relations, "lent": lent})
     noising = WeightNoising.fit(graph, load_text(FREE_PRODUCT), 2)
-    assert set(noising._seen) == {"own"}
+    assert set(noising._queried) == {"own"}
     weight = noising.originals(np.random.default_rng(0), SILENT).relations["lent"].weight
     assert weight is not None
     assert (weight != old).all()
@@ -230,8 +230,8 @@ def test_a_relation_of_synthetic_edges_alone_does_not_end_the_lowering_of_others
     edges = Relation(ends, ends + 10, weight)
     graph = KnowledgeGraph(np.arange(20).astype(str).astype(object), {"own": edges, "lend": edges})
     noising = WeightNoising.fit(graph, both, 1)
-    quiet = noising._quiet(graph, ["own", "lend"], {"own": 0, "lend": 5}, 1, np.random.default_rng(0))
-    own, lend = (quiet.relations[name].weight for name in ("own", "lend"))
+    lowered = noising._lowered(graph, ["own", "lend"], {"own": 0, "lend": 5}, 1, np.random.default_rng(0))
+    own, lend = (lowered.relations[name].weight for name in ("own", "lend"))
     assert own is not None
     assert lend is not None
     assert own.tolist() == weight.tolist()

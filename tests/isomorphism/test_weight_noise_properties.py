@@ -8,12 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import kgreason
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.progress import SILENT
+from kgreason.graph.facts import answers
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
-from kgreason.isomorphism.anonymizers.lowered_weights import Judge, query_answers, symmetric_loss
+from kgreason.isomorphism.anonymizers.answer_loss import Judge, symmetric_loss
 from kgreason.isomorphism.anonymizers.replacement_weights import Drawing
-from kgreason.isomorphism.anonymizers.weight_density import BLIND, GRID, WeightDensity
+from kgreason.isomorphism.anonymizers.weight_density import GRID, NO_THRESHOLDS, WeightDensity
 from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
 from kgreason.language.check.program_checker import load_text
 from tests.examples import inputs
@@ -198,14 +200,14 @@ def test_the_search_begins_with_the_best_of_the_trials_and_ends_no_worse(
         graph = build(40, [(int(u), int(v), float(w)) for u, v, w in zip(*ends, weights, strict=True)])
         noising = WeightNoising.fit(graph, program, trials)
         new = noising.originals(np.random.default_rng(seed), SILENT)
-        loss = symmetric_loss(noising.judge.reference, query_answers(new, noising.judge.needed))
+        loss = symmetric_loss(noising.judge.reference, answers(new, noising.judge.needed))
         assert len(judged) <= 2 * trials + (8 * trials + 1 if program is BOUND else 0)  # of what to lower
         assert loss == min(judged) > 0
 
 
 def test_at_least_one_trial() -> None:
     with pytest.raises(AnonymizationError, match="at least 1"):
-        noised(build(2, [(0, 1, 0.5)]), FREE, trials=0)
+        kgreason.anonymize(FREE, build(2, [(0, 1, 0.5)]), trials=0)
 
 
 def test_draws_follow_the_weights() -> None:
@@ -231,7 +233,13 @@ def test_hopeless_collisions_are_named() -> None:
     density = WeightDensity(np.array([0.1]), 0.1, np.array([100_000, 500_000]), np.array([], dtype=np.int64))
     rng = np.random.default_rng(0)
     drawing = Drawing(
-        "own", graph.relations["own"], density, None, BLIND, rng, barred=graph.relations["own"].weight
+        "own",
+        graph.relations["own"],
+        density,
+        None,
+        NO_THRESHOLDS,
+        rng,
+        forbidden=graph.relations["own"].weight,
     )
     with pytest.raises(AnonymizationError, match="no weights of relation 'own' were found"):
         drawing.run()

@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 import kgreason
 from kgreason.base.errors import ReleaseError
 from kgreason.graph.knowledge_graph import KnowledgeGraph
-from kgreason.isomorphism import exposure
 from kgreason.isomorphism import report as rules_report
 from kgreason.isomorphism.definition import Guarantee
 from kgreason.isomorphism.reading import read_released
 from kgreason.isomorphism.report_words import Promise, safe_private, safe_public, verdict_words
+from kgreason.isomorphism.risk import candidate_counts
 from kgreason.isomorphism.risk.candidate_counts import of_vertices
 from kgreason.isomorphism.verification.verdict import Delta, Verdict
 from kgreason.links import report as links_report
@@ -308,7 +308,7 @@ def test_risks_before_are_those_of_the_command_risk(
     made, _ = released
     release, program = made.release, made.run.program
     assert program is not None
-    seen = exposure.exposures(made.original, release.graph, release.mapping, program, (3,))
+    seen = candidate_counts.exposures(made.original, release.graph, release.mapping, program, (3,))
     known = dict(of_vertices(made.original, None, 2))
     for one in seen[: len(known)]:
         before, expected = one.before, known[one.knowledge]
@@ -316,7 +316,9 @@ def test_risks_before_are_those_of_the_command_risk(
         assert expected is not None
         assert before.candidates.tolist() == expected.candidates.tolist()
         assert (before.average, before.below(2)) == (expected.average, expected.at_risk)
-    assert [one.remark for one in seen[len(known) :]] == [exposure.TOO_LARGE] * 2, "without a generator"
+    assert [one.remark for one in seen[len(known) :]] == [candidate_counts.TOO_LARGE] * 2, (
+        "without a generator"
+    )
 
 
 def test_what_is_promised_comes_first_and_the_rest_is_called_so(
@@ -378,10 +380,10 @@ def test_parts_have_their_places_after(released: tuple[kgreason.Anonymization, F
 
 def test_large_graphs_are_not_looked_at_in_vain(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = KnowledgeGraph.from_edges([("a", "b"), ("b", "c")], relation="own")
-    monkeypatch.setattr(exposure, "REFINED", 1)
-    monkeypatch.setattr(exposure, "MOST_EDGES", 1)
+    monkeypatch.setattr(candidate_counts, "REFINED", 1)
+    monkeypatch.setattr(candidate_counts, "MOST_EDGES", 1)
     rng = np.random.default_rng(0)
-    seen = exposure.exposures(graph, graph, np.arange(3), kgreason.load(CONTROL), (2,), rng=rng)
+    seen = candidate_counts.exposures(graph, graph, np.arange(3), kgreason.load(CONTROL), (2,), rng=rng)
     looked = [one.knowledge for one in seen if one.before]
     assert looked == ["nothing", "in-degree", "out-degree", "in- and out-degree"]
 

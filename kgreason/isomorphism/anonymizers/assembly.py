@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from kgreason.base.errors import AnonymizationError
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices, Weights
 from kgreason.isomorphism.definition import Augmented, Release
+from kgreason.isomorphism.settings import MAX_VERTICES
 from kgreason.release.mapping import fresh_labels, numbers, permutation
+
+Pairs = tuple[Vertices, Vertices]  # sources and targets
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,9 +24,6 @@ class Edges:
     source: Vertices
     target: Vertices
     weight: Weights | None
-
-
-Pairs = tuple[Vertices, Vertices]
 
 
 def is_symmetric(graph: KnowledgeGraph) -> bool:
@@ -48,13 +49,13 @@ def both_ways(edges: Pairs) -> Pairs:
     return np.concatenate(edges), np.concatenate(edges[::-1])
 
 
-def synthetic_labels(graph: KnowledgeGraph, count: int) -> list[str]:
-    """Internal labels of new vertices; `publish` replaces all labels."""
-    present = set(graph.labels.tolist())
+def labels_with_synthetic(graph: KnowledgeGraph, count: int) -> npt.NDArray[np.object_]:
+    """Labels of a graph and internal labels of new vertices; `publish` replaces all labels."""
+    present = graph.labels.tolist()
     mark = "new"
     while any(label.startswith(mark) for label in present):
         mark += "'"
-    return [f"{mark}{i}" for i in range(count)]
+    return np.array([*present, *(f"{mark}{i}" for i in range(count))], dtype=object)
 
 
 def assemble(
@@ -66,26 +67,10 @@ def assemble(
     *,
     symmetric: bool = False,
 ) -> tuple[KnowledgeGraph, dict[str, int]]:
-    """Add vertices, copied edges and synthetic edges.
+    """Add vertices up to the number n, copied edges, and synthetic edges, if `symmetric` with their reverses.
 
     Each synthetic edge is assigned to a random relation, in proportion to the sizes of the relations; its weight is 0
-    until it is drawn.
-
-    Parameters
-    ----------
-    n
-        Number of vertices of the result.
-    copies
-        Copied edges by relation.
-    synthetic
-        Sources and targets of the synthetic edges.
-    symmetric
-        Whether to add the reverse of each synthetic edge to the same relation.
-
-    Returns
-    -------
-    graph, fixed
-        The augmented graph, and for each relation the number of leading edges that are originals or copies.
+    until it is drawn. Also returns for each relation the number of leading edges that are originals or copies.
 
     Raises
     ------
@@ -101,17 +86,21 @@ def assemble(
     of = _proportional(graph, len(source), rng)
     relations, fixed = {}, {}
     for number, name in enumerate(names):
-        relation, copied, chosen = graph.relations[name], copies.get(name), of == number
-        parts: list[Relation | Edges] = [relation, copied] if copied else [relation]
-        fixed[name] = sum(len(p.source) for p in parts)
+        relation, chosen = graph.relations[name], of == number
+        parts: list[Relation | Edges] = [relation, copies[name]] if name in copies else [relation]
+        fixed[name] = sum(len(part.source) for part in parts)
         ends = source[chosen], target[chosen]
-        new_source, new_target = both_ways(ends) if symmetric else ends
-        new = Edges(new_source, new_target, np.zeros(len(new_source)))
-        relations[name] = _joined(relation, [*parts, new])
-    labels = np.concatenate(
-        [graph.labels, np.array(synthetic_labels(graph, n - graph.n), dtype=object)], dtype=object
-    )
-    return KnowledgeGraph(labels, relations), fixed
+        starts, stops = both_ways(ends) if symmetric else ends
+        parts.append(Edges(starts, stops, np.zeros(len(starts))))
+        relations[name] = replace(
+            relation,
+            source=np.concatenate([part.source for part in parts]),
+            target=np.concatenate([part.target for part in parts]),
+            weight=None
+            if relation.weight is None
+            else np.concatenate([part.weight for part in parts if part.weight is not None]),
+        )
+    return KnowledgeGraph(labels_with_synthetic(graph, n - graph.n), relations), fixed
 
 
 def _proportional(graph: KnowledgeGraph, count: int, rng: np.random.Generator) -> Vertices:
@@ -122,33 +111,15 @@ def _proportional(graph: KnowledgeGraph, count: int, rng: np.random.Generator) -
     return rng.choice(len(sizes), count, p=share).astype(np.int64)
 
 
-def _joined(relation: Relation, parts: list[Relation | Edges]) -> Relation:
-    weights = [p.weight for p in parts if p.weight is not None]
-    return replace(
-        relation,
-        source=np.concatenate([p.source for p in parts]),
-        target=np.concatenate([p.target for p in parts]),
-        weight=None if relation.weight is None else np.concatenate(weights),
-    )
-
-
 def publish(
     augmented: Augmented, avoid_labels: Collection[str] | None, rng: np.random.Generator | None
 ) -> Release:
     """Permute vertices and rows at random, assign random labels, drop attributes.
 
-    Parameters
-    ----------
-    avoid_labels
-        Labels that must not occur: those of the original graph. `None`: the labels are the numbers 1 to n, assigned at
-        random regardless of the original labels.
-    rng
-        For experiments. `None`: the random source of the operating system, as published labels could reveal the state
-        of a generator that is not cryptographic, and with it the permutation.
-
-    References
-    ----------
-    docs/anonymization.md, Form; item 2 of Definition 4.1.
+    No label is one of `avoid_labels`, those of the original graph; `None`: the labels are the numbers 1 to n, assigned
+    at random regardless of the original labels. `rng` is for experiments; `None`: the random source of the operating
+    system, as published labels could reveal the state of a generator that is not cryptographic, and with it the
+    permutation.
 
     Examples
     --------
@@ -177,3 +148,40 @@ def _shuffled(relation: Relation, number: Vertices, rng: np.random.Generator | N
     return replace(
         relation, source=number[relation.source[rows]], target=number[relation.target[rows]], weight=weight
     )
+
+
+def check_vertices(count: int) -> None:
+    """Raise `AnonymizationError` for a release of more than `MAX_VERTICES` vertices."""
+    if count > MAX_VERTICES:
+        raise AnonymizationError(
+            f"the release would have {count:,} vertices or more, beyond {MAX_VERTICES:,}",
+            hint="choose a smaller k or x",
+        )
+
+
+def check_diversity(graph: KnowledgeGraph, buckets: Iterable[Vertices]) -> None:
+    """Check the postcondition that images are disjoint and differ in in- and in out-degree.
+
+    Each bucket is a set of mutual images, shape (k, vertices), position by position. A `RuntimeError` is a defect of
+    the algorithm.
+    """
+    for degree in (graph.in_degree(), graph.out_degree(), np.arange(graph.n)):
+        for bucket in buckets:
+            ordered = np.sort(degree[bucket], axis=0)
+            if (ordered[1:] == ordered[:-1]).any():
+                raise RuntimeError("two images of a vertex were left with equal degrees")
+
+
+def ties_to_largest(graph: KnowledgeGraph, more: Iterable[Vertices], rng: np.random.Generator) -> Pairs:
+    """Random edges that tie every other component, and a random vertex of each row of `more`, to the largest one."""
+    count, component = graph.components()
+    if not count:
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    largest = int(np.bincount(component).argmax())
+    shuffled = rng.permutation(graph.n)
+    _, first = np.unique(component[shuffled], return_index=True)
+    others = [rng.permuted(rows, axis=1)[:, 0] for rows in more]
+    inner = np.concatenate([np.delete(shuffled[first], largest), *others])
+    outer = rng.choice(np.flatnonzero(component == largest), len(inner))
+    forth = rng.random(len(inner)) < 0.5
+    return np.where(forth, inner, outer), np.where(forth, outer, inner)

@@ -1,46 +1,197 @@
-"""Augmentation of a graph by synthetic vertices, edges, and copies of subgraphs with new weights."""
+"""Augmentation of a graph for KGUARD: synthetic vertices and edges that change no attacked subgraph and no image."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.base.jit import Ints
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices
 from kgreason.graph.subgraphs.ordered_adjacency import undirected
-from kgreason.isomorphism.anonymizers.assembly import Edges, Pairs
-from kgreason.isomorphism.anonymizers.bisection import Between
-from kgreason.isomorphism.anonymizers.degree_diversity import ball
-from kgreason.isomorphism.anonymizers.klone import check_vertices
-from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising, exchanged
+from kgreason.isomorphism.anonymizers.assembly import Edges, Pairs, check_vertices
+from kgreason.isomorphism.anonymizers.natural_cover import Cover, Lack
 
-if TYPE_CHECKING:
-    from kgreason.isomorphism.anonymizers.forbidden_degrees import Standing
+Flags = npt.NDArray[np.bool_]
+ClassKey = tuple[int, int]  # size and class
 
-
-Ints = npt.NDArray[np.int64]
-
-
+_DEGREES = 64, 8_192  # number of distinguished degrees above the highest one, and in total at most
 _FULL = 0.97  # share of a bound on incoming weights that edges of images may use
+_TRIES = 1_000  # random original vertices that are tried as a partner
 
 
-_TRIES = 1_000
+@dataclass(frozen=True, eq=False)
+class EdgeIndex:
+    """Rows of a relation by ordered pair of vertices: `order` holds them by their `keys` u n + v, ascending.
+
+    >>> graph = KnowledgeGraph.from_edges([("a", "b", 0.2), ("b", "a", 0.3), ("a", "b", 0.4)], relation="own")
+    >>> own = EdgeIndex.of(graph)["own"]
+    >>> [a.tolist() for a in own.rows(np.array([1, 0]), np.array([0, 1]))]
+    [[0, 1, 1], [1, 0, 2]]
+    """
+
+    relation: Relation
+    order: Vertices
+    keys: Vertices
+    n: int
+
+    @classmethod
+    def of(cls, graph: KnowledgeGraph) -> dict[str, EdgeIndex]:
+        """Index each relation."""
+        return {name: cls.within(relation, graph.n) for name, relation in graph.relations.items()}
+
+    @classmethod
+    def within(cls, relation: Relation, n: int) -> EdgeIndex:
+        """Index a relation among n vertices."""
+        keys = relation.source * n + relation.target
+        order = np.argsort(keys, kind="stable")
+        return cls(relation, order, keys[order], n)
+
+    def rows(self, sources: Vertices, targets: Vertices) -> tuple[Vertices, Vertices]:
+        """Number of the pair, and row, of every edge from ``sources[i]`` to ``targets[i]``."""
+        wanted = sources * self.n + targets
+        start, end = (np.searchsorted(self.keys, wanted, side=s) for s in ("left", "right"))
+        many = end - start
+        pair = np.repeat(np.arange(len(wanted)), many)
+        at = np.arange(len(pair)) + np.repeat(start - (np.cumsum(many) - many), many)
+        return pair, self.order[at]
+
+    def among(self, vertices: Vertices) -> tuple[Vertices, Vertices, Vertices]:
+        """Positions of source and target, and row, of every edge among some vertices."""
+        size = len(vertices)
+        a, b = np.divmod(np.arange(size * size), max(size, 1))
+        pair, row = self.rows(vertices[a], vertices[b])
+        return a[pair], b[pair], row
 
 
-class Draft:
-    """Augmentation in progress, which changes no original x-subgraph and no image made before.
+def ball(indptr: Vertices, neighbours: Vertices, v: int, radius: int) -> Flags:
+    """Vertices within `radius` steps of v.
 
-    An edge between two original vertices is safe if they are at least x apart, so that no connected set of x vertices
-    contains both, and not yet tied. An edge with a new vertex is always safe. No edge may be added inside a *piece*,
-    the vertex set of a made image.
+    >>> path = KnowledgeGraph.from_edges([("a", "b"), ("b", "c"), ("c", "d")])
+    >>> ball(*undirected(path), 0, 2).tolist()
+    [True, True, True, False]
+    """
+    within = np.zeros(len(indptr) - 1, dtype=np.bool_)
+    within[v] = True
+    frontier = np.array([v])
+    for _ in range(radius):
+        count = indptr[frontier + 1] - indptr[frontier]
+        skip = np.repeat(indptr[frontier] - np.concatenate([[0], np.cumsum(count)[:-1]]), count)
+        reached = neighbours[np.arange(count.sum()) + skip]
+        frontier = np.unique(reached[~within[reached]])
+        within[frontier] = True
+        if not len(frontier):
+            break
+    return within
+
+
+@dataclass(frozen=True, eq=False)
+class ForbiddenDegrees:
+    """Degrees and host vertices that would invalidate an image, for classes that lack images or have made ones.
+
+    The positions of a class are numbered consecutively.
 
     Attributes
     ----------
-    graph
-        Original graph.
+    first
+        First position of each class.
+    lacking, images
+        Degrees that occur at each position in subgraphs that lack images, and in made images; the last column
+        stands for all higher degrees. Shape (2, positions, top).
+    vertex, position
+        Pairs of a vertex and its position in subgraphs that rely on made images, ascending. A vertex is its index among
+        the vertices given to `of`.
+    within
+        Per class, the vertices in subgraphs that lack images.
+    """
+
+    first: dict[ClassKey, int]
+    lacking: Flags
+    images: Flags
+    vertex: Vertices
+    position: Vertices
+    within: dict[ClassKey, Vertices]
+
+    @classmethod
+    def of(
+        cls, degrees: Sequence[Vertices], lacks: Sequence[tuple[Cover, Lack]], vertices: Vertices
+    ) -> ForbiddenDegrees:
+        """Create for some vertices; the covers must already list the lacking subgraphs as relying on images."""
+        highest = max(int(d.max(initial=0)) for d in degrees)
+        above, most = _DEGREES
+        top = min(2 * highest + above, most)
+        degrees = [np.minimum(d, top - 1) for d in degrees]
+        at = np.full(len(degrees[0]), -1, dtype=np.int64)
+        at[vertices] = np.arange(len(vertices))
+        classes = [(cover, lack, np.union1d(cover.made[1], lack.classes).tolist()) for cover, lack in lacks]
+        starts = np.cumsum([0, *(cover.x for cover, _, mine in classes for _ in mine)]).tolist()
+        first = dict(
+            zip(((cover.x, c) for cover, _, mine in classes for c in mine), starts[:-1], strict=True)
+        )
+        kinds = np.zeros((2, 2, starts[-1], top), dtype=np.bool_)
+        within, pairs = {}, [np.empty(0, dtype=np.int64)]
+        for cover, lack, mine in classes:
+            for c in mine:
+                key, positions = (cover.x, c), first[cover.x, c] + np.arange(cover.x)
+                lacking = lack.members[lack.classes == c]
+                relying, made = (of[0][of[1] == c] for of in (cover.relying, cover.made))
+                for kind, some in zip(kinds, (lacking, made), strict=True):
+                    for phi in range(2):
+                        kind[phi, positions, degrees[phi][some]] = True
+                inside = np.unique(at[lacking])
+                within[key] = inside[inside >= 0]
+                found = at[relying]
+                pairs.append(np.unique((found * starts[-1] + positions)[found >= 0]))
+        vertex, position = np.divmod(np.sort(np.concatenate(pairs)), max(1, starts[-1]))
+        return cls(first, kinds[0], kinds[1], vertex, position, within)
+
+    def copy(self) -> ForbiddenDegrees:
+        """Return an independent copy."""
+        return replace(self, lacking=self.lacking.copy(), images=self.images.copy())
+
+    def next_free(self, phi: int, positions: Ints) -> Ints:
+        """For each degree the smallest degree not below it that an image may have at all of some positions.
+
+        The last index stands for all higher degrees; it is the result where no other degree is free.
+        """
+        free = ~(self.lacking[phi, positions] | self.images[phi, positions]).any(axis=0)
+        at = np.where(free, np.arange(len(free)), len(free) - 1)
+        return np.minimum.accumulate(at[::-1])[::-1].astype(np.int64)
+
+    def allows(self, degrees: Sequence[Vertices]) -> Flags:
+        """Whether each vertex may get these in- and out-degrees, which no image has at a position of the vertex."""
+        bad = np.zeros(len(degrees[0]), dtype=np.bool_)
+        for phi in range(2):
+            bad[self.vertex[self.images[phi, self.position, degrees[phi][self.vertex]]]] = True
+        return ~bad
+
+    def forbids(self, vertex: int, degrees: Iterable[int]) -> bool:
+        """Whether an image has one of these in- and out-degrees at a position of the vertex."""
+        low, high = np.searchsorted(self.vertex, [vertex, vertex + 1])
+        top = self.images.shape[2] - 1
+        return any(
+            bool(self.images[phi, self.position[low:high], min(degree, top)].any())
+            for phi, degree in enumerate(degrees)
+        )
+
+    def record(self, vertex: int, degrees: Iterable[int]) -> None:
+        """Record new degrees of a vertex, given by its index."""
+        low, high = np.searchsorted(self.vertex, [vertex, vertex + 1])
+        for phi, degree in enumerate(degrees):
+            self.lacking[phi, self.position[low:high], degree] = True
+
+
+class Augmentation:
+    """Augmentation in progress.
+
+    An edge between two original vertices is safe if they are at least x apart, so that no connected set of x vertices
+    contains both, and not yet tied. An edge with a new vertex is always safe. No edge may be added inside a *template
+    copy*, the vertex set of made images.
+
+    Attributes
+    ----------
     n
         Current number of vertices; those from ``graph.n`` on are new.
     inner, outer
@@ -51,12 +202,10 @@ class Draft:
         Whether the reverse of each synthetic edge is added.
     open
         Vertices with a promised incoming edge, and vertices with a promised outgoing edge, with repetitions.
-    standing
-        Positions of original vertices in subgraphs that rely on made images, or `None`.
-    apart
+    forbidden
+        Degrees of original vertices that would invalidate an image, or `None`.
+    keep_degrees
         Whether original vertices keep their degrees from now on.
-    bounds
-        Bounds on the incoming weights of a vertex, by relation.
     """
 
     def __init__(
@@ -68,8 +217,8 @@ class Draft:
         *,
         symmetric: bool,
     ) -> None:
-        self.apart = False
-        self.standing: Standing | None = None
+        self.keep_degrees = False
+        self.forbidden: ForbiddenDegrees | None = None
         self._rng = rng
         self._spares: list[int] = []
         self.open: tuple[list[int], list[int]] = [], []
@@ -78,8 +227,8 @@ class Draft:
         self._x = x
         self._indptr, self._neighbours = undirected(graph)
         self._balls: dict[int, set[int]] = {}
-        self._beside: dict[int, set[int]] = {}
-        self._mates: dict[int, set[int]] = {}
+        self._tied: dict[int, set[int]] = {}
+        self._copies: dict[int, set[int]] = {}
         self.loops = np.zeros(graph.n, dtype=np.bool_)
         self.loops[graph.ends[0][graph.ends[0] == graph.ends[1]]] = True
         self._bounds = bounds
@@ -104,7 +253,7 @@ class Draft:
         ties = ways * len(self._source) + max(map(len, self.open))
         return self.n - self.graph.n + ties + sum(map(len, self._edges.values()))
 
-    def new(self, count: int) -> Vertices:
+    def add_vertices(self, count: int) -> Vertices:
         """Add vertices and return their numbers."""
         check_vertices(self.n + count)
         made = np.arange(self.n, self.n + count, dtype=np.int64)
@@ -118,33 +267,33 @@ class Draft:
         """Remaining sum of weights into vertices; a reserve is kept for edges that only raise degrees."""
         if relation not in self._incoming:
             return np.full(np.shape(vertices), np.inf)
-        found: npt.NDArray[np.float64] = np.asarray(
+        room: npt.NDArray[np.float64] = np.asarray(
             _FULL * self._bounds[relation] - self._incoming[relation][vertices]
         )
-        return found
+        return room
 
-    def piece(self, vertices: Sequence[int]) -> None:
-        """Register a piece: no edges are added between these vertices from now on."""
+    def add_copy(self, vertices: Sequence[int]) -> None:
+        """Register a template copy: no edges are added between its vertices from now on."""
         for v in vertices:
-            self._mates.setdefault(v, set()).update(vertices)
+            self._copies.setdefault(v, set()).update(vertices)
 
-    def mates(self, vertex: int) -> set[int]:
-        """Vertices that share a piece with a vertex."""
-        return self._mates.get(vertex, set())
+    def copy_mates(self, vertex: int) -> set[int]:
+        """Vertices that share a template copy with a vertex."""
+        return self._copies.get(vertex, set())
 
-    def serving(self, vertices: Ints) -> npt.NDArray[np.bool_]:
+    def in_copies(self, vertices: Ints) -> npt.NDArray[np.bool_]:
         """Whether vertices are in a made image."""
-        return np.isin(vertices, list(self._mates))
+        return np.isin(vertices, list(self._copies))
 
-    def may(self, vertex: int, inner: int, outer: int) -> bool:
+    def may_have(self, vertex: int, inner: int, outer: int) -> bool:
         """Whether an original vertex may get these degrees without invalidating a made image."""
-        if vertex in self._mates:
+        if vertex in self._copies:
             return False
-        return self.standing is None or not self.standing.hurts(vertex, (inner, outer))
+        return self.forbidden is None or not self.forbidden.forbids(vertex, (inner, outer))
 
     def around(self, vertex: int) -> set[int]:
-        """Vertices that may not share a piece with a vertex: nearer than x, tied to it, or in a piece with it."""
-        return self.ball(vertex) | self.mates(vertex) | self.beside(vertex)
+        """Vertices that may not host a copy together with a vertex: nearer than x, tied to it, or in a copy with it."""
+        return self.ball(vertex) | self.copy_mates(vertex) | self.tied_to(vertex)
 
     def ball(self, vertex: int) -> set[int]:
         """Original vertices nearer than x to an original vertex, itself included."""
@@ -157,7 +306,7 @@ class Draft:
 
     def fits(self, source: int, target: int) -> bool:
         """Whether an edge between two vertices is safe and the first synthetic one between them."""
-        return not any(target in near(source) for near in (self.beside, self.mates, self.ball))
+        return not any(target in near(source) for near in (self.tied_to, self.copy_mates, self.ball))
 
     def tie(self, source: int, target: int) -> None:
         """Add an edge, and its reverse if the graph is symmetric."""
@@ -169,20 +318,20 @@ class Draft:
     def _put(self, source: int, target: int) -> None:
         self._source.append(source)
         self._target.append(target)
-        self._meet(source, target)
+        self._record_tie(source, target)
 
-    def _meet(self, u: int, v: int) -> None:
-        self._beside.setdefault(u, set()).add(v)
-        self._beside.setdefault(v, set()).add(u)
+    def _record_tie(self, u: int, v: int) -> None:
+        self._tied.setdefault(u, set()).add(v)
+        self._tied.setdefault(v, set()).add(u)
 
-    def edge(self, relation: str, source: int, target: int, weight: float) -> None:
+    def add_edge(self, relation: str, source: int, target: int, weight: float) -> None:
         """Add an edge of a relation with a weight required by its position in a class."""
         self._edges[relation].append((source, target, weight))
         if relation in self._incoming:
             self._incoming[relation][target] += weight
         self.outer[source] += 1
         self.inner[target] += 1
-        self._meet(source, target)
+        self._record_tie(source, target)
 
     def edges(self) -> dict[str, Edges]:
         """Weighted edges by relation."""
@@ -193,9 +342,9 @@ class Draft:
             found[name] = Edges(source, target, None if self.graph.relations[name].weight is None else weight)
         return found
 
-    def beside(self, vertex: int) -> set[int]:
+    def tied_to(self, vertex: int) -> set[int]:
         """Vertices with a synthetic edge to or from a vertex."""
-        return self._beside.get(vertex, set())
+        return self._tied.get(vertex, set())
 
     def promise(self, vertices: Ints, lack_in: Ints, lack_out: Ints) -> None:
         """Add promised edges to the degrees of vertices; `settle` adds the edges themselves."""
@@ -233,7 +382,7 @@ class Draft:
 
     def tie_to_partner(self, vertex: int, *, incoming: bool, promised: bool = False) -> None:
         """Tie a vertex to one outside images: an original one, drawn in proportion to its degree, or a spare one."""
-        partner = self._spare(vertex) if self.apart else self._original(vertex, incoming=incoming)
+        partner = self._spare(vertex) if self.keep_degrees else self._original(vertex, incoming=incoming)
         self.tie(*((partner, vertex) if incoming else (vertex, partner)))
         if promised:
             self.inner[vertex] -= incoming or self.symmetric
@@ -246,96 +395,18 @@ class Draft:
             found = int(side[self._rng.integers(len(side))]) if len(side) else 0
             inner = int(self.inner[found]) + (self.symmetric or not incoming)
             outer = int(self.outer[found]) + (self.symmetric or incoming)
-            if self.fits(vertex, found) and self.may(found, inner, outer):
+            if self.fits(vertex, found) and self.may_have(found, inner, outer):
                 return found
         return self._spare(vertex)
 
     def _spare(self, vertex: int) -> int:
-        """New vertex outside pieces; the first of them is tied to an original vertex of high degree."""
+        """New vertex outside copies; the first of them is tied to an original vertex of high degree."""
         for found in self._spares:
             if self.fits(vertex, found):
                 return found
-        found = int(self.new(1)[0])
+        found = int(self.add_vertices(1)[0])
         degree = (self.inner + self.outer)[: self.graph.n]
         anchors = [*self._spares[:1], *np.argsort(-degree, kind="stable")[:2].tolist()]
         self.tie(found, next(v for v in anchors if v != vertex))
         self._spares.append(found)
         return found
-
-
-Rows = npt.NDArray[np.int64]
-Copied = list[tuple[Rows, Rows]]
-"""Rows of models and, row by row and place by place, of their copies: vertices that are in nothing else."""
-
-_ATTEMPTS = 20
-
-
-def copied_edges(relation: Relation, n: int, copied: Copied) -> Edges:
-    """Edges of a relation inside each model, including parallel edges and loops, with renamed ends."""
-    between = Between.within(relation, n)
-    sources, targets, rows = [], [], []
-    for model, copy in copied:
-        size = model.shape[1]
-        one, other = (np.repeat(m, size, axis=1).ravel() for m in (model, copy))
-        pair, row = between.rows(one, np.tile(model, (1, size)).ravel())
-        rows.append(row)
-        sources.append(other[pair])
-        targets.append(np.tile(copy, (1, size)).ravel()[pair])
-    none = np.empty(0, dtype=np.int64)
-    row = np.concatenate([none, *rows])
-    weight = None if relation.weight is None else relation.weight[row]
-    return Edges(np.concatenate([none, *sources]), np.concatenate([none, *targets]), weight)
-
-
-def reweighed(
-    graph: KnowledgeGraph,
-    copied: Copied,
-    edges: Mapping[str, Edges],
-    noising: WeightNoising,
-    rng: np.random.Generator,
-) -> dict[str, Edges]:
-    """Draw new weights for the edges of copies, as weights equal to those of the models would reveal the copies.
-
-    A draw is accepted for the copies from which the rules derive the same as from the model; the others are redrawn,
-    and keep the weights of the model if no draw is accepted.
-
-    Parameters
-    ----------
-    graph
-        Graph that contains the models.
-    edges
-        Edges of the copies, from `copied_edges`.
-    """
-    weighted = [name for name, e in edges.items() if e.weight is not None]
-    n = max((int(copy.max(initial=-1)) + 1 for _, copy in copied), default=graph.n)
-    alone = {name: Relation(e.source, e.target, e.weight) for name, e in edges.items()}
-    current = KnowledgeGraph(np.arange(n).astype(object), alone)
-    copy_of = np.full(current.n, -1, dtype=np.int64)
-    open_ = np.ones(sum(len(copy) for _, copy in copied), dtype=np.bool_)
-    numbers = np.split(np.arange(len(open_)), np.cumsum([len(copy) for _, copy in copied]))
-    for number, (_, copy) in zip(numbers, copied, strict=False):
-        copy_of[copy] = number[:, None]
-    wanted = _derived(graph, noising, [model for model, _ in copied])
-    for _ in range(_ATTEMPTS if weighted else 0):
-        if not open_.any():
-            break
-        rows = {name: open_[copy_of[edges[name].source]] for name in weighted}
-        drawn = noising.copies(current, rng)
-        tried = exchanged(current, drawn, rows)
-        found = _derived(tried, noising, [copy for _, copy in copied])
-        for number, now, before in zip(numbers, found, wanted, strict=False):
-            open_[number] &= (now != before).any(axis=(1, 2, 3))
-        settled = {name: row & ~open_[copy_of[edges[name].source]] for name, row in rows.items()}
-        current = exchanged(current, drawn, settled)
-    return {name: replace(e, weight=current.relations[name].weight) for name, e in edges.items()}
-
-
-def _derived(
-    graph: KnowledgeGraph, noising: WeightNoising, members: list[Rows]
-) -> list[npt.NDArray[np.bool_]]:
-    from kgreason.graph.facts import InducedReasoner
-
-    if not noising.program.derived:
-        return [np.zeros((len(rows), 0, 1, 1), dtype=np.bool_) for rows in members]
-    reasoner = InducedReasoner(graph, noising.program)
-    return [reasoner.derived(rows) for rows in members]

@@ -1,8 +1,8 @@
-"""Random degrees of synthetic edges: fitted distributions, and edges that match missing out- with in-degrees."""
+"""Random degrees: fitted distributions, degrees that differ, and edges that supply missing degrees."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -10,6 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.graph.knowledge_graph import Vertices
+from kgreason.isomorphism.anonymizers.assembly import Pairs
+
+_ROUNDS = 100  # of swaps of targets
 
 Degrees = npt.NDArray[np.int64]
 
@@ -18,20 +21,9 @@ Degrees = npt.NDArray[np.int64]
 class DegreeDistribution:
     """Negative binomial with the moments of observed degrees; Poisson if they are not overdispersed.
 
-    Attributes
-    ----------
-    mean, variance
-        Moments of the observed degrees.
-    bound
-        Upper limit of draws: the greatest observed degree, so that no drawn degree is conspicuous, but at least 1 and
-        at most the number of vertices.
+    Draws do not exceed the `bound`: the greatest observed degree, so that no drawn degree is conspicuous, but at least
+    1 and at most the number of vertices.
 
-    References
-    ----------
-    docs/methods/klone.md; "p_in and p_out negative binomial".
-
-    Examples
-    --------
     >>> fitted = DegreeDistribution.fit(np.array([0, 1, 1, 6]))
     >>> fitted.mean, fitted.variance, fitted.bound
     (2.0, 5.5, 4)
@@ -64,23 +56,12 @@ class DegreeDistribution:
 def choose_across(
     degrees: Degrees, fitted: DegreeDistribution, rng: np.random.Generator, *, fixed: bool = False
 ) -> Degrees:
-    """Raise degrees so that the degrees in each row differ.
+    """Raise degrees so that the degrees in each row differ (KGISO, Algorithm 1 lines 8-12, Algorithm 4 ChooseDeg).
 
-    In each row a random entry (the first, if `fixed`) keeps its degree; every other one keeps it if it is free, else
-    takes max(degree + 1, draw) until free. The entry that keeps its degree is random, because an original that always
-    had the smallest degree of its copies would be recognizable.
+    In each row, which holds the degrees of the k copies of a vertex, a random entry (the first, if `fixed`) keeps its
+    degree; every other one keeps it if it is free, else takes max(degree + 1, draw) until free. The entry that keeps
+    its degree is random, because an original that always had the smallest degree of its copies would be recognizable.
 
-    Parameters
-    ----------
-    degrees
-        Shape (n, k): degrees of the k copies of each vertex.
-
-    References
-    ----------
-    KGISO, Algorithm 1 lines 8-12 and Algorithm 4 (ChooseDeg).
-
-    Examples
-    --------
     >>> fitted = DegreeDistribution.fit(np.array([1, 2, 3]))
     >>> chosen = choose_across(np.array([[2, 2, 2], [0, 1, 5]]), fitted, np.random.default_rng(3))
     >>> chosen[1].tolist(), len(set(chosen[0].tolist()))
@@ -103,74 +84,19 @@ def choose_across(
     return result
 
 
-def choose_apart(
-    degrees: Degrees,
-    order: Iterable[int],
-    apart: Sequence[Iterable[int]],
-    fitted: DegreeDistribution,
-    rng: np.random.Generator,
-) -> Degrees:
-    """Raise degrees so that each vertex differs from the vertices it must stay apart from (ChooseDeg).
-
-    Parameters
-    ----------
-    degrees
-        Current degrees, shape (n,).
-    order
-        Vertices to process, in this order.
-    apart
-        Per vertex the vertices whose degree must differ; symmetric.
-
-    Examples
-    --------
-    >>> fitted = DegreeDistribution.fit(np.array([0]))
-    >>> rng = np.random.default_rng(0)
-    >>> choose_apart(np.array([2, 2, 2]), [0, 1, 2], [[1], [0, 2], [1]], fitted, rng).tolist()
-    [2, 3, 2]
-    """
-    chosen = degrees.copy()
-    settled: set[int] = set()
-    for v in order:
-        taken = {int(chosen[u]) for u in apart[v] if u in settled}
-        degree = int(chosen[v])
-        while degree in taken:
-            degree = max(degree + 1, int(fitted.draw(rng, 1)[0]))
-        chosen[v] = degree
-        settled.add(v)
-    return chosen
-
-
-Counts = npt.NDArray[np.int64]
-_ROUNDS = 100
-
-
 def match_between(
-    out_missing: Counts,
-    in_missing: Counts,
-    barred: tuple[Vertices, Vertices],
+    out_missing: Degrees,
+    in_missing: Degrees,
+    existing: tuple[Vertices, Vertices],
     rng: np.random.Generator,
     *,
     undirected: bool = False,
 ) -> tuple[Vertices, Vertices, Vertices, Vertices]:
     """Draw random edges that supply missing degrees, without edges inside a copy and without parallel edges.
 
-    Vertex i of copy j has number ``j * n + i``.
-
-    Parameters
-    ----------
-    out_missing, in_missing
-        Missing degrees, shape (n, k).
-    barred
-        Sources and targets of existing edges, which must not be repeated.
-    undirected
-        Whether the reverse of an edge counts as a repetition.
-
-    Returns
-    -------
-    source, target
-        The edges.
-    sources_left, targets_left
-        Ends without partner, each vertex as often as it still needs one.
+    Missing degrees have the shape (n, k); vertex i of copy j has number ``j * n + i``. An `existing` edge is not
+    repeated, nor its reverse if `undirected`. Also returns the sources and targets without partner, each as often as it
+    still needs one.
     """
     n, k = out_missing.shape
     quotas = between_copies(out_missing.sum(axis=0), in_missing.sum(axis=0))
@@ -178,7 +104,7 @@ def match_between(
     target, targets_left = _dealt(in_missing, quotas.T, rng, transposed=True)
     block = np.repeat(np.arange(k * k), quotas.ravel())
     keys = partial(_keys, size=n * k, undirected=undirected)
-    clash = _separate(source, target, block, keys(*barred), keys, rng)
+    clash = _separate(source, target, block, keys(*existing), keys, rng)
     return (
         source[~clash],
         target[~clash],
@@ -187,15 +113,12 @@ def match_between(
     )
 
 
-def between_copies(out_totals: Counts, in_totals: Counts) -> Counts:
+def between_copies(out_totals: Degrees, in_totals: Degrees) -> Degrees:
     """Numbers of edges to draw between each ordered pair of copies, such that few ends remain.
 
-    Returns
-    -------
-    int64, shape (k, k), zero diagonal; row sums are at most `out_totals`, column sums at most `in_totals`.
+    The result has the shape (k, k) and a zero diagonal; row sums are at most `out_totals`, column sums at most
+    `in_totals`.
 
-    Examples
-    --------
     >>> between_copies(np.array([4, 4]), np.array([4, 3])).tolist()
     [[0, 3], [4, 0]]
     """
@@ -218,16 +141,14 @@ def between_copies(out_totals: Counts, in_totals: Counts) -> Counts:
 
 
 def _dealt(
-    missing: Counts, quotas: Counts, rng: np.random.Generator, transposed: bool = False
+    missing: Degrees, quotas: Degrees, rng: np.random.Generator, transposed: bool = False
 ) -> tuple[Vertices, Vertices]:
     """Shuffle the open ends of each copy and distribute them over the other copies; blocks row by row."""
     n, k = missing.shape
     blocks: list[list[Vertices]] = [[] for _ in range(k)]
     left = []
     for copy in range(k):
-        ends = rng.permutation(np.repeat(np.arange(copy * n, copy * n + n), missing[:, copy])).astype(
-            np.int64
-        )
+        ends = rng.permutation(np.repeat(np.arange(copy * n, copy * n + n), missing[:, copy]))
         *dealt, rest = np.split(ends, np.cumsum(quotas[copy]))
         for other, part in enumerate(dealt):
             blocks[other if transposed else copy].append(part)
@@ -244,14 +165,14 @@ def _keys(source: Vertices, target: Vertices, size: int, undirected: bool) -> Ve
 def _separate(
     source: Vertices,
     target: Vertices,
-    block: Counts,
-    barred: Vertices,
+    block: Degrees,
+    existing: Vertices,
     keys: Callable[[Vertices, Vertices], Vertices],
     rng: np.random.Generator,
 ) -> npt.NDArray[np.bool_]:
     """Swap targets within blocks until edges differ; returns which edges still clash."""
     for _ in range(_ROUNDS):
-        clash = _clashes(keys(source, target), barred)
+        clash = _clashes(keys(source, target), existing)
         if not clash.any():
             break
         start = np.searchsorted(block, block[clash], side="left")
@@ -259,10 +180,55 @@ def _separate(
         rows = np.unique(np.concatenate([np.flatnonzero(clash), rng.integers(start, end)]))
         mixed = rows[np.lexsort((rng.random(len(rows)), block[rows]))]
         target[rows] = target[mixed]
-    return _clashes(keys(source, target), barred)
+    return _clashes(keys(source, target), existing)
 
 
-def _clashes(keys: Vertices, barred: Vertices) -> npt.NDArray[np.bool_]:
+def _clashes(keys: Vertices, existing: Vertices) -> npt.NDArray[np.bool_]:
     repeated = np.ones(len(keys), dtype=np.bool_)
     repeated[np.unique(keys, return_index=True)[1]] = False
-    return repeated | np.isin(keys, barred)
+    return repeated | np.isin(keys, existing)
+
+
+def halves(missing: Degrees, rng: np.random.Generator) -> tuple[Degrees, Degrees]:
+    """Divide missing degrees at random into out- and in-degrees."""
+    owner = rng.permutation(np.repeat(np.arange(missing.size), missing.ravel()))
+    forth = np.bincount(owner[::2], minlength=missing.size).reshape(missing.shape).astype(np.int64)
+    return forth, missing - forth
+
+
+def partnered(
+    missing: tuple[Degrees, Degrees],
+    existing: Pairs,
+    degree: float,
+    rng: np.random.Generator,
+    *,
+    symmetric: bool,
+) -> tuple[Pairs, int]:
+    """Edges between copies that supply missing degrees, and the number of new vertices for ends without partner.
+
+    Parameters as for `match_between`; new vertices follow the copies and get about the usual `degree`.
+    """
+    source, target, *left = match_between(*missing, existing, rng, undirected=symmetric)
+    if symmetric:
+        left = [np.concatenate(left), left[1][:0]]
+    outgoing, incoming, new = to_new_vertices(left[0], left[1], missing[0].size, degree, rng)
+    sources = np.concatenate([source, outgoing[0], incoming[0]])
+    return (sources, np.concatenate([target, outgoing[1], incoming[1]])), new
+
+
+def to_new_vertices(
+    sources: Vertices, targets: Vertices, first: int, degree: float, rng: np.random.Generator
+) -> tuple[Pairs, Pairs, int]:
+    """Tie open ends to the fewest new vertices that avoid parallel edges and have about the usual degree."""
+    most = max((int(np.bincount(e).max()) for e in (sources, targets) if len(e)), default=0)
+    usual = int(np.ceil(max(len(sources), len(targets)) / max(1.0, np.ceil(degree))))
+    new = max(most, min(usual, first + 1))
+    if not new:
+        empty = np.empty(0, dtype=np.int64)
+        return (empty, empty), (empty, empty), 0
+    # the ends of one vertex are consecutive, so they meet different new vertices
+    rank = rng.permutation(first)
+    sources, targets = (ends[np.argsort(rank[ends])] for ends in (sources, targets))
+    outgoing = (sources, first + np.arange(len(sources)) % new)
+    incoming = (first + np.arange(len(targets)) % new, targets)
+    return outgoing, incoming, new

@@ -17,162 +17,81 @@ import numpy as np
 from kgreason.base.jit import Doubles, Ints, kernel
 from kgreason.base.progress import Progress
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices
-from kgreason.isomorphism.anonymizers.assembly import synthetic_labels
+from kgreason.isomorphism.anonymizers.assembly import labels_with_synthetic
 from kgreason.isomorphism.anonymizers.incoming_sums import lowered
-from kgreason.isomorphism.anonymizers.klone import check_k
-from kgreason.isomorphism.anonymizers.weight_density import GRID, Units
+from kgreason.isomorphism.anonymizers.weight_density import GRID, in_units, weights_of
 from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
 from kgreason.isomorphism.definition import Augmented, Guarantee
 from kgreason.language.check.checked_program import CheckedProgram
-
-ELSEWHERE = 8  # without an example, one in this number of attempts moves to a random row
-
-
-@kernel
-def _count(begin: Ints, key: Ints, count: Ints, v: int, wanted: int) -> int:
-    """Number of edges of the arc of v with key `wanted`."""
-    low, high = begin[v], begin[v + 1]
-    while low < high:
-        middle = (low + high) // 2
-        if key[middle] < wanted:
-            low = middle + 1
-        else:
-            high = middle
-    if low < begin[v + 1] and key[low] == wanted:
-        found: int = count[low]
-        return found
-    return 0
-
-
-@kernel
-def _common(begin: Ints, key: Ints, count: Ints, place: Ints, at: Ints, k: int, v: int, skip: int) -> int:
-    """Number of edges at v that other blocks also have at these places, except those that involve vertex `skip`."""
-    n = len(place)
-    block, row, total = place[v] % k, place[v] // k, 0
-    for arc in range(begin[v], begin[v + 1]):
-        w, kind = key[arc] % n, key[arc] // n
-        if w == skip or place[w] % k != block:
-            continue
-        other_row = place[w] // k
-        for b in range(k):
-            u, x = at[row * k + b], at[other_row * k + b]
-            if b != block and u != skip and x != skip:
-                total += min(count[arc], _count(begin, key, count, u, kind * n + x))
-    return total
-
-
-@kernel
-def _both(begin: Ints, key: Ints, count: Ints, place: Ints, at: Ints, k: int, u: int, v: int) -> int:
-    """Number of common edges that involve u or v."""
-    found: int = _common(begin, key, count, place, at, k, u, -1)
-    found += _common(begin, key, count, place, at, k, v, u)
-    return found
-
-
-@kernel
-def _owner(begin: Ints, arc: int) -> int:
-    low, high = 0, len(begin) - 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        if begin[middle] <= arc:
-            low = middle
-        else:
-            high = middle
-    return low
-
-
-@kernel
-def _exchange(place: Ints, at: Ints, u: int, v: int) -> None:
-    a, b = place[u], place[v]
-    place[u], place[v] = b, a
-    at[a], at[b] = v, u
-
-
-@kernel
-def align(
-    begin: Ints, key: Ints, count: Ints, place: Ints, at: Ints, k: int, heat: float, dice: Doubles, work: int
-) -> int:
-    """Exchange the places of vertices repeatedly where this increases the number of edges in common.
-
-    A vertex z with a neighbour w is moved so that the edge coincides with one of another block: into the block of w,
-    and into the row of a neighbour of the vertex that occupies the row of w in the other block. If that vertex has no
-    such neighbour, a random row is occasionally tried.
-
-    Parameters
-    ----------
-    begin, key, count
-        Arcs of each vertex v, from ``begin[v]`` on: keys ``kind * n + w``, ascending, with numbers of edges. The kind
-        is twice the relation for edges from v to w, plus one for those from w to v.
-    place, at
-        Place of each vertex, ``row * k + block``, and the vertex at each place; modified in place.
-    heat
-        Temperature of simulated annealing, in edges in common.
-    dice
-        Five random numbers in [0, 1) for each attempt.
-    work
-        Budget: number of arcs of exchanged vertices.
-
-    Returns
-    -------
-    int
-        Increase of the number of edges in common, over all pairs of blocks.
-    """
-    n, gained = len(place), 0
-    for roll in range(0, len(dice) - 4, 5):
-        if work < 0:
-            break
-        arc = int(dice[roll] * len(key))
-        z, w, back = _owner(begin, arc), key[arc] % n, (key[arc] // n) ^ 1
-        block = place[w] % k
-        other = (block + 1 + int(dice[roll + 1] * (k - 1))) % k
-        u = at[place[w] // k * k + other]
-        row, degree = -1, begin[u + 1] - begin[u]
-        if degree > 0:
-            example = key[begin[u] + int(dice[roll + 2] * degree)]
-            v = example % n
-            if example // n == back and place[v] % k == other:
-                row = place[v] // k
-        if row < 0:
-            row = int(dice[roll + 4] * ELSEWHERE * (n // k))
-            if row >= n // k:
-                continue
-        y = at[row * k + block]
-        if y == z:
-            continue
-        work -= begin[z + 1] - begin[z] + begin[y + 1] - begin[y]
-        before = _both(begin, key, count, place, at, k, z, y)
-        _exchange(place, at, z, y)
-        gain = _both(begin, key, count, place, at, k, z, y) - before
-        if gain >= 0 or (heat > 0 and dice[roll + 3] < exp(gain / heat)):
-            gained += gain
-        else:
-            _exchange(place, at, z, y)
-    return gained
-
 
 _ROUNDS = 50
 _COLD = 10  # final rounds without accepted losses
 _HEAT = 1.0  # initial temperature, in edges in common
 _SWEEPS = 40  # maximum number of attempts per arc in a round
 _ATTEMPTS = 1 << 17  # maximum number of attempts in a round
-_WORK = (
-    1 << 19
-)  # maximum number of arcs of exchanged vertices in a round, which bounds the time for hubs: some seconds in total
+_WORK = 1 << 19  # maximum number of arcs of exchanged vertices in a round: hubs take some seconds in total
+ELSEWHERE = 8  # without an example, one in this number of attempts moves to a random row
+
+
+@dataclass(frozen=True)
+class KIso:
+    """Anonymizer that makes a graph k isomorphic blocks by deletion and insertion of edges."""
+
+    k: int
+    trials: int
+
+    def augment(
+        self, graph: KnowledgeGraph, rules: CheckedProgram, rng: np.random.Generator, progress: Progress
+    ) -> Augmented:
+        """Make k isomorphic blocks; vertices are added until k divides their number."""
+        noising = WeightNoising.fit(graph, rules, self.trials)
+        slot = _arrange(graph, self.k, rng, progress)
+        noised = noising.originals(rng, progress)
+        found = {name: equal_blocks(r, slot, self.k, rng) for name, r in noised.relations.items()}
+        labels = labels_with_synthetic(graph, len(slot) - graph.n)
+        blocks = KnowledgeGraph(labels, {name: relation for name, (relation, _) in found.items()})
+        kept = {name: count for name, (_, count) in found.items()}
+        weighed = _with_different_weights(noising.synthetic(blocks, kept, rng, progress), kept, noising, rng)
+        deleted = graph.m - sum(kept.values())
+        figures = {
+            "vertices": graph.n,
+            "edges": graph.m,
+            "vertices_added": weighed.n - graph.n,
+            "edges_inserted": weighed.m - sum(kept.values()),
+            "edges_deleted": deleted,
+        }
+        guarantee = Guarantee(self.k, None, deleted=deleted, model="k-iso")
+        return Augmented(weighed, guarantee, figures, originals=graph.n)
+
+
+def _arrange(graph: KnowledgeGraph, k: int, rng: np.random.Generator, progress: Progress) -> Vertices:
+    """Divide the vertices into k blocks of equal size and align these, so that they have many edges in common."""
+    # Initially vertices of similar degree share a row; then slots are exchanged by simulated annealing (S.
+    # Kirkpatrick, C. Gelatt, M. Vecchi, 1983). An edge is in common if two blocks have one between the same rows.
+    # Returns ``row * k + block`` of each vertex; n is rounded up to a multiple of k by new vertices.
+    n = -(-graph.n // k) * k
+    degree = np.zeros(n, dtype=np.int64)
+    degree[: graph.n] = graph.in_degree() + graph.out_degree()
+    at = np.argsort(-degree, kind="stable").astype(np.int64)
+    at = rng.permuted(at.reshape(-1, k), axis=1).reshape(-1)
+    slot = np.empty(n, dtype=np.int64)
+    slot[at] = np.arange(n)
+    arcs = Arcs.of(graph, n)
+    attempts = min(_SWEEPS * len(arcs.key), _ATTEMPTS)
+    progress.step("Aligning the blocks", _ROUNDS)
+    for number in range(_ROUNDS):
+        heat = _HEAT * max(0.0, 1 - number / (_ROUNDS - _COLD))
+        align(arcs.begin, arcs.key, arcs.count, slot, at, k, heat, rng.random(5 * attempts), _WORK)
+        progress.advance()
+    return slot
 
 
 @dataclass(frozen=True, eq=False)
 class Arcs:
-    """Edges as seen from each end; the arcs of vertex v are those from ``begin[v]`` to ``begin[v + 1]``.
+    """Edges as seen from each end; the arcs of vertex v are those from ``begin[v]`` to ``begin[v + 1]``; int64.
 
-    Attributes
-    ----------
-    begin
-        int64, shape (n + 1,).
-    key
-        ``kind * n + w``, ascending for each vertex; the kind is twice the number of the relation for edges from v to w,
-        plus one for those from w to v; loops are outgoing only. int64.
-    count
-        Number of edges of each arc, int64.
+    A `key` is ``kind * n + w``, ascending for each vertex; the kind is twice the number of the relation for edges from
+    v to w, plus one for those from w to v; loops are outgoing only. `count` is the number of edges of each arc.
     """
 
     begin: Vertices
@@ -203,115 +122,140 @@ class Arcs:
         return cls(begin, key[order], count[order].astype(np.int64))
 
 
-def _arranged(graph: KnowledgeGraph, k: int, rng: np.random.Generator, progress: Progress) -> Vertices:
-    """Divide the vertices into k blocks of equal size and align these, so that they have many edges in common."""
-    # Initially vertices of similar degree share a row; then places are exchanged by simulated annealing (S.
-    # Kirkpatrick, C. Gelatt, M. Vecchi, 1983). An edge is in common if two blocks have one between the same rows.
-    # Returns ``row * k + block`` of each vertex; n is rounded up to a multiple of k by new vertices.
-    n = -(-graph.n // k) * k
-    degree = np.zeros(n, dtype=np.int64)
-    degree[: graph.n] = graph.in_degree() + graph.out_degree()
-    at = np.argsort(-degree, kind="stable").astype(np.int64)
-    at = rng.permuted(at.reshape(-1, k), axis=1).reshape(-1)
-    place = np.empty(n, dtype=np.int64)
-    place[at] = np.arange(n)
-    arcs = Arcs.of(graph, n)
-    attempts = min(_SWEEPS * len(arcs.key), _ATTEMPTS)
-    progress.step("Aligning the blocks", _ROUNDS)
-    for number in range(_ROUNDS):
-        heat = _HEAT * max(0.0, 1 - number / (_ROUNDS - _COLD))
-        align(arcs.begin, arcs.key, arcs.count, place, at, k, heat, rng.random(5 * attempts), _WORK)
-        progress.advance()
-    return place
+@kernel
+def _count(begin: Ints, key: Ints, count: Ints, v: int, wanted: int) -> int:
+    """Number of edges of the arc of v with key `wanted`."""
+    low, high = begin[v], begin[v + 1]
+    while low < high:
+        middle = (low + high) // 2
+        if key[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    if low < begin[v + 1] and key[low] == wanted:
+        found: int = count[low]
+        return found
+    return 0
 
 
-@dataclass(frozen=True)
-class KIso:
-    """Anonymizer that makes a graph k isomorphic blocks by deletion and insertion of edges.
+@kernel
+def _common_edges(
+    begin: Ints, key: Ints, count: Ints, slot: Ints, at: Ints, k: int, v: int, skip: int
+) -> int:
+    """Number of edges at v that other blocks also have at these slots, except those that involve vertex `skip`."""
+    n = len(slot)
+    block, row, total = slot[v] % k, slot[v] // k, 0
+    for arc in range(begin[v], begin[v + 1]):
+        w, kind = key[arc] % n, key[arc] // n
+        if w == skip or slot[w] % k != block:
+            continue
+        other_row = slot[w] // k
+        for b in range(k):
+            u, x = at[row * k + b], at[other_row * k + b]
+            if b != block and u != skip and x != skip:
+                total += min(count[arc], _count(begin, key, count, u, kind * n + x))
+    return total
 
-    Attributes
-    ----------
-    k
-        Number of blocks.
-    trials
-        Number M of weight draws, the best of which is kept.
+
+@kernel
+def _common_edges_of_two(
+    begin: Ints, key: Ints, count: Ints, slot: Ints, at: Ints, k: int, u: int, v: int
+) -> int:
+    """Number of common edges that involve u or v."""
+    found: int = _common_edges(begin, key, count, slot, at, k, u, -1)
+    found += _common_edges(begin, key, count, slot, at, k, v, u)
+    return found
+
+
+@kernel
+def _owner(begin: Ints, arc: int) -> int:
+    low, high = 0, len(begin) - 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if begin[middle] <= arc:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@kernel
+def _exchange(slot: Ints, at: Ints, u: int, v: int) -> None:
+    a, b = slot[u], slot[v]
+    slot[u], slot[v] = b, a
+    at[a], at[b] = v, u
+
+
+@kernel
+def align(
+    begin: Ints, key: Ints, count: Ints, slot: Ints, at: Ints, k: int, heat: float, dice: Doubles, work: int
+) -> int:
+    """Exchange slots of vertices repeatedly where this increases the number of edges in common, which is returned.
+
+    A vertex z with a neighbour w is moved so that the edge coincides with one of another block: into the block of w,
+    and into the row of a neighbour of the vertex that occupies the row of w in the other block. If that vertex has no
+    such neighbour, a random row is occasionally tried.
+
+    Arcs are those of `Arcs`. `slot` of each vertex, ``row * k + block``, and the vertex `at` each slot are modified in
+    place. `heat` is the temperature of simulated annealing, in edges in common; `dice` are five random numbers in [0,
+    1) for each attempt; `work` limits the number of arcs of exchanged vertices.
     """
-
-    k: int = 3
-    trials: int = 10
-
-    def augment(
-        self, graph: KnowledgeGraph, rules: CheckedProgram, rng: np.random.Generator, progress: Progress
-    ) -> Augmented:
-        """Make k isomorphic blocks; vertices are added until k divides their number.
-
-        Raises
-        ------
-        AnonymizationError
-            If k is less than 2, or weights lie outside [0, 1].
-        """
-        check_k(self.k)
-        noising = WeightNoising.fit(graph, rules, self.trials)
-        place = _arranged(graph, self.k, rng, progress)
-        noised = noising.originals(rng, progress)
-        changed = {name: agreed(r, place, self.k, rng) for name, r in noised.relations.items()}
-        labels = [*graph.labels.tolist(), *synthetic_labels(graph, len(place) - graph.n)]
-        blocks = KnowledgeGraph(np.array(labels, dtype=object), {n: c.relation for n, c in changed.items()})
-        kept = {name: c.kept for name, c in changed.items()}
-        weighed = _told_apart(noising.synthetic(blocks, kept, rng, progress), kept, noising, rng)
-        deleted = graph.m - sum(kept.values())
-        figures = {
-            "vertices": graph.n,
-            "edges": graph.m,
-            "vertices_added": weighed.n - graph.n,
-            "edges_inserted": weighed.m - sum(kept.values()),
-            "edges_deleted": deleted,
-        }
-        guarantee = Guarantee(self.k, None, deleted=deleted, model="k-iso")
-        return Augmented(weighed, guarantee, figures, originals=graph.n)
+    n, gained = len(slot), 0
+    for roll in range(0, len(dice) - 4, 5):
+        if work < 0:
+            break
+        arc = int(dice[roll] * len(key))
+        z, w, back = _owner(begin, arc), key[arc] % n, (key[arc] // n) ^ 1
+        block = slot[w] % k
+        other = (block + 1 + int(dice[roll + 1] * (k - 1))) % k
+        u = at[slot[w] // k * k + other]
+        row, degree = -1, begin[u + 1] - begin[u]
+        if degree > 0:
+            example = key[begin[u] + int(dice[roll + 2] * degree)]
+            v = example % n
+            if example // n == back and slot[v] % k == other:
+                row = slot[v] // k
+        if row < 0:
+            row = int(dice[roll + 4] * ELSEWHERE * (n // k))
+            if row >= n // k:
+                continue
+        y = at[row * k + block]
+        if y == z:
+            continue
+        work -= begin[z + 1] - begin[z] + begin[y + 1] - begin[y]
+        before = _common_edges_of_two(begin, key, count, slot, at, k, z, y)
+        _exchange(slot, at, z, y)
+        gain = _common_edges_of_two(begin, key, count, slot, at, k, z, y) - before
+        if gain >= 0 or (heat > 0 and dice[roll + 3] < exp(gain / heat)):
+            gained += gain
+        else:
+            _exchange(slot, at, z, y)
+    return gained
 
 
-@dataclass(frozen=True, eq=False)
-class Agreed:
-    """Relation with equal blocks.
-
-    Attributes
-    ----------
-    relation
-        Remaining original edges in their order, then inserted edges of weight 0.
-    kept
-        Number of remaining original edges.
-    """
-
-    relation: Relation
-    kept: int
-
-
-def agreed(relation: Relation, place: Vertices, k: int, rng: np.random.Generator) -> Agreed:
-    """Delete and insert as few edges as possible, for given places of vertices, so that all blocks are isomorphic.
+def equal_blocks(
+    relation: Relation, slot: Vertices, k: int, rng: np.random.Generator
+) -> tuple[Relation, int]:
+    """Delete and insert as few edges as possible, for given slots of vertices, so that all blocks are isomorphic.
 
     Edges between blocks are deleted. Between two rows all blocks get the median of their numbers of edges, which
-    minimizes the changes; of two medians the greater. The deleted ones of parallel edges are chosen at random.
-
-    Parameters
-    ----------
-    place
-        ``row * k + block`` of each vertex, all places taken; int64, shape (n,).
+    minimizes the changes; of two medians the greater. The deleted ones of parallel edges are chosen at random. Returns
+    the remaining original edges in their order, then inserted edges of weight 0; and the number of the former.
 
     Examples
     --------
     Of three blocks with two rows and one vertex per row, two have the edge:
 
     >>> ends = np.array([0, 2, 4]), np.array([1, 3, 2])
-    >>> place = np.array([0, 3, 1, 4, 2, 5])
-    >>> found = agreed(Relation(*ends), place, 3, np.random.default_rng(0))
-    >>> found.relation.source.tolist(), found.relation.target.tolist(), found.kept
+    >>> slot = np.array([0, 3, 1, 4, 2, 5])
+    >>> found, kept = equal_blocks(Relation(*ends), slot, 3, np.random.default_rng(0))
+    >>> found.source.tolist(), found.target.tolist(), kept
     ([0, 2, 4], [1, 3, 5], 2)
     """
-    n = len(place)
+    n = len(slot)
     at = np.empty(n, dtype=np.int64)
-    at[place] = np.arange(n)
-    row, block = np.divmod(place, k)
+    at[slot] = np.arange(n)
+    row, block = np.divmod(slot, k)
     inside = np.flatnonzero(block[relation.source] == block[relation.target])
     source, target = relation.source[inside], relation.target[inside]
     pairs, pair = np.unique(row[source] * n + row[target], return_inverse=True)
@@ -329,7 +273,7 @@ def agreed(relation: Relation, place: Vertices, k: int, rng: np.random.Generator
         target=np.concatenate([relation.target[kept], at[second * k + of]]),
         weight=None if weight is None else np.concatenate([weight[kept], np.zeros(len(of))]),
     )
-    return Agreed(changed, len(kept))
+    return changed, len(kept)
 
 
 def _ranks(group: Vertices, rng: np.random.Generator) -> Vertices:
@@ -341,7 +285,7 @@ def _ranks(group: Vertices, rng: np.random.Generator) -> Vertices:
     return ranks
 
 
-def _told_apart(
+def _with_different_weights(
     graph: KnowledgeGraph, kept: Mapping[str, int], noising: WeightNoising, rng: np.random.Generator
 ) -> KnowledgeGraph:
     """Lower weights of inserted edges that equal that of a parallel edge, as two equal rows are one edge."""
@@ -349,14 +293,8 @@ def _told_apart(
     for name, density in noising.densities.items():
         relation, old, first = graph.relations[name], noising.graph.relations[name], kept[name]
         pair, before = relation.source * graph.n + relation.target, old.source * graph.n + old.target
-        units, real = _units(relation), _units(old)
+        units, real = (in_units(weights_of(r)) for r in (relation, old))
         taken = np.append(pair[:first] * (GRID + 1) + units[:first], before * (GRID + 1) + real)
         units[first:] = lowered(pair[first:], units[first:], taken, density.levels, rng, name)
         weights[name] = units / GRID
     return graph.with_weights(weights)
-
-
-def _units(relation: Relation) -> Units:
-    assert relation.weight is not None
-    units: Units = np.rint(relation.weight * GRID).astype(np.int64)
-    return units

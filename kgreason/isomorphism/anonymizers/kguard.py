@@ -22,12 +22,11 @@ from kgreason.graph.facts import InducedReasoner
 from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.graph.subgraphs.enumeration import count_connected, small_components, too_many
 from kgreason.graph.subgraphs.member_pools import MOST
-from kgreason.isomorphism.anonymizers.assembly import Pairs, assemble, is_symmetric
-from kgreason.isomorphism.anonymizers.augmentation import Draft
-from kgreason.isomorphism.anonymizers.forbidden_degrees import Standing
-from kgreason.isomorphism.anonymizers.klone import Klone, check_k, check_x, ties_to_largest
+from kgreason.isomorphism.anonymizers.assembly import Pairs, assemble, is_symmetric, ties_to_largest
+from kgreason.isomorphism.anonymizers.augmentation import Augmentation, ForbiddenDegrees
+from kgreason.isomorphism.anonymizers.klone import Klone
 from kgreason.isomorphism.anonymizers.natural_cover import Cover, Lack
-from kgreason.isomorphism.anonymizers.template_copies import Pieces
+from kgreason.isomorphism.anonymizers.template_copies import TemplateCopies
 from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
 from kgreason.isomorphism.definition import Augmented, Guarantee
 from kgreason.language.check.checked_program import CheckedProgram
@@ -35,127 +34,40 @@ from kgreason.language.check.checked_program import CheckedProgram
 _ATTEMPTS = 4  # attempts to find small additions, if there is time
 _LITTLE = 24  # number of added vertices and edges that is not worth another attempt
 _FREE, _ROUNDS = 6, 16  # repair rounds in which original vertices may get edges, and in total
+_EFFORT = 8_000_000  # subgraphs to examine in all attempts together
+_VERTEX_EFFORT = 50  # cost of a vertex, in subgraphs
 
 Lacks = Sequence[tuple[Cover, Lack]]
 
 
-@dataclass(frozen=True, eq=False)
-class _Mending:
-    """Search for additions to a graph with new weights; `covers` are its subgraphs, by size, that need images."""
-
-    noising: WeightNoising
-    graph: KnowledgeGraph
-    reasoner: InducedReasoner
-    covers: Sequence[Cover]
-    k: int
-    rng: np.random.Generator
-    progress: Progress
-
-    def least(self, attempts: int) -> Draft | None:
-        """Smallest additions of some attempts; `None` if KLONE adds less."""
-        best: Draft | None = None
-        attempts = max(1, min(_ATTEMPTS, attempts))
-        ties = ties_to_largest(self.graph, (), self.rng)
-        first = self._lacks(self._draft(ties))
-        for number in range(attempts):
-            self.progress.step(f"Making images, attempt {number + 1} of {attempts}")
-            best = self._attempt(self._draft(ties), first, best) or best
-            if best is not None and best.added <= _LITTLE:
-                break
-        if best is not None:
-            vertices = best.n - self.graph.n
-            self.progress.note(f"{vertices:,} vertices and {best.added - vertices:,} edges make all images")
-        return best
-
-    def _draft(self, ties: Pairs) -> Draft:
-        graph, bounds = self.graph, self.noising.program.incoming_sums
-        x = max(cover.x for cover in self.covers)
-        draft = Draft(graph, x, bounds, self.rng, symmetric=is_symmetric(graph))
-        for source, target in zip(*(ends.tolist() for ends in ties), strict=True):
-            draft.tie(source, target)
-        return draft
-
-    def _lacks(self, draft: Draft) -> Lacks:
-        degrees = draft.inner, draft.outer
-        return [(cover, cover.lack(degrees, self.progress)) for cover in self.covers]
-
-    def _attempt(self, draft: Draft, lacks: Lacks, best: Draft | None) -> Draft | None:
-        """Additions after which no images lack; `None` if they exceed the best so far, or those of KLONE."""
-        graph = self.graph
-        pieces = Pieces(self.noising, graph, self.reasoner, draft, self.rng)
-        most = (self.k - 1) * (graph.n + graph.m) if best is None else best.added
-        for cover in self.covers:
-            cover.forget()
-        originals = np.arange(graph.n, dtype=np.int64)
-        for turn in range(_ROUNDS):
-            lacking = any(len(lack.members) for _, lack in lacks)
-            if not lacking and not any(draft.open):
-                return draft
-            for cover, lack in lacks:
-                cover.rely(lack)
-            draft.standing = Standing.of((draft.inner, draft.outer), lacks, originals)
-            if lacking:
-                pieces.make(lacks, apart=turn >= _FREE)
-            else:
-                draft.settle()
-            if draft.added >= most:
-                return None
-            lacks = self._lacks(draft)
-        return None
-
-
-_EFFORT = 8_000_000  # subgraphs to examine in all attempts together
-_VERTEX_EFFORT = 50  # cost of a vertex, in subgraphs
-
-
 @dataclass(frozen=True)
 class Kguard:
-    """Anonymizer for the subgraphs of given sizes.
+    """Anonymizer for the subgraphs of given sizes, at most 6; smaller components are attacked as a whole."""
 
-    Attributes
-    ----------
-    k
-        Number of occurrences of each attacked subgraph, itself included.
-    sizes
-        Sizes of the attacked subgraphs, at most 6; smaller components are attacked as a whole.
-    trials
-        Number M of weight draws, the best of which is kept.
-    max_subgraphs
-        Graphs with more connected subgraphs of one size are refused.
-    """
-
-    k: int = 3
-    sizes: tuple[int, ...] = (4,)
-    trials: int = 10
-    max_subgraphs: int = 1_000_000_000
+    k: int
+    sizes: tuple[int, ...]
+    trials: int
+    max_subgraphs: int
 
     def augment(
         self, graph: KnowledgeGraph, rules: CheckedProgram, rng: np.random.Generator, progress: Progress
     ) -> Augmented:
-        """Make a (k,x)-isomorphism anonymization for each x in `sizes`.
-
-        Raises
-        ------
-        AnonymizationError
-            If k or a size is out of range, there are more than `max_subgraphs` subgraphs, weights lie outside
-            [0, 1], or the graph has vertices but no relation.
-        """
+        """Make a (k,x)-isomorphism anonymization for each x; `max_subgraphs` of a size are allowed."""
         self._check(graph, progress)
         noising = WeightNoising.fit(graph, rules, self.trials)
         noised = noising.originals(rng, progress)
         reasoner = InducedReasoner(noised, rules)
         covers = self._covers(noised, reasoner, rng, progress)
         total = sum(cover.count for cover in covers)
-        mending = _Mending(noising, noised, reasoner, covers, self.k, rng, progress)
-        draft = mending.least(_EFFORT // max(1, total + _VERTEX_EFFORT * graph.n))
-        if draft is None:
+        search = _AdditionSearch(noising, noised, reasoner, covers, self.k, rng, progress)
+        least = search.least(_EFFORT // max(1, total + _VERTEX_EFFORT * graph.n))
+        if least is None:
             progress.note("KLONE adds no more than this would: it is used instead")
             return Klone(self.k, self.trials).augment(graph, rules, rng, progress)
-        augmented, fixed = assemble(
-            noised, draft.n, draft.edges(), draft.ties, rng, symmetric=draft.symmetric
-        )
+        edges, ties = least.edges(), least.ties
+        augmented, fixed = assemble(noised, least.n, edges, ties, rng, symmetric=least.symmetric)
         # the images are valid for these degrees only
-        if (augmented.in_degree() != draft.inner).any() or (augmented.out_degree() != draft.outer).any():
+        if (augmented.in_degree() != least.inner).any() or (augmented.out_degree() != least.outer).any():
             raise RuntimeError("KGUARD lost count of degrees")
         figures = {
             "vertices": graph.n,
@@ -171,13 +83,11 @@ class Kguard:
         return Augmented(weighed, Guarantee(self.k, x, tuple(also)), figures, originals=graph.n)
 
     def _check(self, graph: KnowledgeGraph, progress: Progress) -> None:
-        check_k(self.k)
         if self.k - 1 > MOST:
             raise AnonymizationError(
                 f"KGUARD handles k up to {MOST + 1}, not {self.k}", hint="KLONE handles every k"
             )
         for x in self.sizes:
-            check_x(x, graph)
             progress.step(f"Counting subgraphs of {x} vertices")
             if count_connected(graph, x, self.max_subgraphs) > self.max_subgraphs:
                 raise too_many(x, self.max_subgraphs)
@@ -192,3 +102,72 @@ class Kguard:
             targets = None if x in self.sizes else whole[x]
             covers.append(Cover(graph, reasoner, x, targets, need, rng))
         return [cover for cover in covers if cover.count]
+
+
+@dataclass(frozen=True, eq=False)
+class _AdditionSearch:
+    """Search for additions to a graph with new weights; `covers` are its subgraphs, by size, that need images."""
+
+    noising: WeightNoising
+    graph: KnowledgeGraph
+    reasoner: InducedReasoner
+    covers: Sequence[Cover]
+    k: int
+    rng: np.random.Generator
+    progress: Progress
+
+    def least(self, attempts: int) -> Augmentation | None:
+        """Smallest additions of some attempts; `None` if KLONE adds less."""
+        best: Augmentation | None = None
+        attempts = max(1, min(_ATTEMPTS, attempts))
+        ties = ties_to_largest(self.graph, (), self.rng)
+        first = self._lacks(self._augmentation(ties))
+        for number in range(attempts):
+            self.progress.step(f"Making images, attempt {number + 1} of {attempts}")
+            best = self._attempt(self._augmentation(ties), first, best) or best
+            if best is not None and best.added <= _LITTLE:
+                break
+        if best is not None:
+            vertices = best.n - self.graph.n
+            self.progress.note(f"{vertices:,} vertices and {best.added - vertices:,} edges make all images")
+        return best
+
+    def _augmentation(self, ties: Pairs) -> Augmentation:
+        graph, bounds = self.graph, self.noising.program.incoming_sums
+        x = max(cover.x for cover in self.covers)
+        augmentation = Augmentation(graph, x, bounds, self.rng, symmetric=is_symmetric(graph))
+        for source, target in zip(*(ends.tolist() for ends in ties), strict=True):
+            augmentation.tie(source, target)
+        return augmentation
+
+    def _lacks(self, augmentation: Augmentation) -> Lacks:
+        degrees = augmentation.inner, augmentation.outer
+        return [(cover, cover.lack(degrees, self.progress)) for cover in self.covers]
+
+    def _attempt(
+        self, augmentation: Augmentation, lacks: Lacks, best: Augmentation | None
+    ) -> Augmentation | None:
+        """Additions after which no images lack; `None` if they exceed the best so far, or those of KLONE."""
+        graph = self.graph
+        copies = TemplateCopies(self.noising, graph, self.reasoner, augmentation, self.rng)
+        most = (self.k - 1) * (graph.n + graph.m) if best is None else best.added
+        for cover in self.covers:
+            cover.forget()
+        originals = np.arange(graph.n, dtype=np.int64)
+        for turn in range(_ROUNDS):
+            lacking = any(len(lack.members) for _, lack in lacks)
+            if not lacking and not any(augmentation.open):
+                return augmentation
+            for cover, lack in lacks:
+                cover.rely(lack)
+            augmentation.forbidden = ForbiddenDegrees.of(
+                (augmentation.inner, augmentation.outer), lacks, originals
+            )
+            if lacking:
+                copies.make(lacks, keep_degrees=turn >= _FREE)
+            else:
+                augmentation.settle()
+            if augmentation.added >= most:
+                return None
+            lacks = self._lacks(augmentation)
+        return None

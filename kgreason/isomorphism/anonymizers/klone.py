@@ -7,57 +7,44 @@ KGISO, Algorithm 1; docs/methods/klone.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from kgreason.base.errors import AnonymizationError
 from kgreason.base.progress import Progress
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
-from kgreason.graph.subgraphs.patterns import LARGEST
-from kgreason.isomorphism.anonymizers.assembly import Edges, Pairs, assemble, both_ways, is_symmetric
+from kgreason.isomorphism.anonymizers.assembly import (
+    Edges,
+    Pairs,
+    assemble,
+    both_ways,
+    check_diversity,
+    check_vertices,
+    is_symmetric,
+)
 from kgreason.isomorphism.anonymizers.degree_distributions import (
     DegreeDistribution,
     Degrees,
     choose_across,
-    match_between,
+    halves,
+    partnered,
 )
 from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
 from kgreason.isomorphism.definition import Augmented, Guarantee
-from kgreason.isomorphism.settings import MAX_VERTICES
 from kgreason.language.check.checked_program import CheckedProgram
-
-Rows = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Klone:
-    """Anonymizer that protects every x at once.
+    """Anonymizer that protects every x by k copies, the original included."""
 
-    Attributes
-    ----------
-    k
-        Number of copies, the original included.
-    trials
-        Number M of weight draws, the best of which is kept.
-    """
-
-    k: int = 3
-    trials: int = 10
+    k: int
+    trials: int
 
     def augment(
         self, graph: KnowledgeGraph, rules: CheckedProgram, rng: np.random.Generator, progress: Progress
     ) -> Augmented:
-        """Make a (k,x)-isomorphism anonymization for every x; kn <= vertices <= 2kn + 1.
-
-        Raises
-        ------
-        AnonymizationError
-            If k is less than 2, weights lie outside [0, 1], or the graph has vertices but no relation.
-        """
-        check_k(self.k)
+        """Make a (k,x)-isomorphism anonymization for every x; kn <= vertices <= 2kn + 1."""
         check_vertices(self.k * graph.n)
         noising = WeightNoising.fit(graph, rules, self.trials)
         noised = noising.originals(rng, progress)
@@ -87,7 +74,7 @@ class Klone:
         # In a symmetric graph the reverses are added later: a vertex then has one degree, and each edge it lacks is
         # directed at random.
         n, k = graph.n, self.k
-        tied = tie_pieces(graph, k, rng)
+        tied = connect_components(graph, k, rng)
         missing = (
             self._missing_halves(graph, tied, rng) if symmetric else self._missing_degrees(graph, tied, rng)
         )
@@ -121,47 +108,7 @@ class Klone:
         return chosen, chosen - current
 
 
-def check_k(k: int) -> None:
-    """Check that k is at least 2."""
-    if k < 2:
-        raise AnonymizationError(f"k must be at least 2, not {k}", hint="k = 3 is usual")
-
-
-def check_x(x: int, graph: KnowledgeGraph | None = None) -> None:
-    """Check that KGUARD can handle x.
-
-    Raises
-    ------
-    AnonymizationError
-        If x is out of range or greater than the number of vertices of the graph.
-    """
-    if not 1 <= x <= LARGEST:
-        raise AnonymizationError(
-            f"KGUARD handles x from 1 to {LARGEST}, not {x}",
-            hint="choose a smaller x, or KLONE, which protects every x",
-        )
-    if graph is not None and graph.n and x > graph.n:
-        raise AnonymizationError(
-            f"x = {x}, but the graph has only {graph.n} vertices", hint=f"choose x <= {graph.n}"
-        )
-
-
-def check_vertices(count: int) -> None:
-    """Check that the release fits into memory.
-
-    Raises
-    ------
-    AnonymizationError
-        If it has more than `MAX_VERTICES` vertices.
-    """
-    if count > MAX_VERTICES:
-        raise AnonymizationError(
-            f"the release would have {count:,} vertices or more, beyond {MAX_VERTICES:,}",
-            hint="choose a smaller k or x",
-        )
-
-
-def tie_pieces(graph: KnowledgeGraph, k: int, rng: np.random.Generator) -> Pairs:
+def connect_components(graph: KnowledgeGraph, k: int, rng: np.random.Generator) -> Pairs:
     """Random edges between different copies that connect the components of all copies into one tree."""
     n = graph.n
     count, component = graph.components()
@@ -192,14 +139,6 @@ def exchanged(edges: Pairs, n: int, k: int, rng: np.random.Generator) -> Pairs:
 
     The copies differ only in these edges, whose choice favours copies by number. Without the permutation the original
     would be the least favoured copy.
-
-    Examples
-    --------
-    >>> sources, targets = exchanged(
-    ...     (np.array([0, 3, 4]), np.array([3, 0, 1])), 2, 2, np.random.default_rng(3)
-    ... )
-    >>> sources.tolist(), targets.tolist()
-    ([2, 1, 4], [1, 2, 3])
     """
     shift = np.append((rng.permutation(k) - np.arange(k)) * n, 0)
     source, target = (ends + shift[np.minimum(ends // max(n, 1), k)] for ends in edges)
@@ -221,65 +160,6 @@ def _raise_greatest(chosen: Degrees, missing: Degrees, surplus: int, rng: np.ran
     missing += raised
 
 
-def halves(missing: Degrees, rng: np.random.Generator) -> tuple[Degrees, Degrees]:
-    """Divide missing degrees at random into out- and in-degrees."""
-    owner = rng.permutation(np.repeat(np.arange(missing.size), missing.ravel()))
-    forth = np.bincount(owner[::2], minlength=missing.size).reshape(missing.shape).astype(np.int64)
-    return forth, missing - forth
-
-
-def partnered(
-    missing: tuple[Degrees, Degrees],
-    barred: Pairs,
-    degree: float,
-    rng: np.random.Generator,
-    *,
-    symmetric: bool,
-) -> tuple[Pairs, int]:
-    """Edges between copies that supply missing degrees, with new vertices for ends without partner.
-
-    Parameters
-    ----------
-    missing
-        Out- and in-degrees, shape (n, k); vertex i of copy j has number ``j * n + i``; new vertices follow.
-    barred
-        Existing edges, which must not be repeated.
-    degree
-        Usual degree of a vertex.
-    symmetric
-        Whether the reverse of an edge counts as a repetition.
-
-    Returns
-    -------
-    edges, new
-        Sources and targets, and the number of new vertices.
-    """
-    source, target, *left = match_between(*missing, barred, rng, undirected=symmetric)
-    if symmetric:
-        left = [np.concatenate(left), left[1][:0]]
-    outgoing, incoming, new = to_new_vertices(left[0], left[1], missing[0].size, degree, rng)
-    sources = np.concatenate([source, outgoing[0], incoming[0]])
-    return (sources, np.concatenate([target, outgoing[1], incoming[1]])), new
-
-
-def to_new_vertices(
-    sources: Vertices, targets: Vertices, first: int, degree: float, rng: np.random.Generator
-) -> tuple[Pairs, Pairs, int]:
-    """Tie open ends to the fewest new vertices that avoid parallel edges and have about the usual degree."""
-    most = max((int(np.bincount(e).max()) for e in (sources, targets) if len(e)), default=0)
-    usual = int(np.ceil(max(len(sources), len(targets)) / max(1.0, np.ceil(degree))))
-    new = max(most, min(usual, first + 1))
-    if not new:
-        empty = np.empty(0, dtype=np.int64)
-        return (empty, empty), (empty, empty), 0
-    # the ends of one vertex are consecutive, so they meet different new vertices
-    rank = rng.permutation(first)
-    sources, targets = (ends[np.argsort(rank[ends])] for ends in (sources, targets))
-    outgoing = (sources, first + np.arange(len(sources)) % new)
-    incoming = (first + np.arange(len(targets)) % new, targets)
-    return outgoing, incoming, new
-
-
 def _copies(graph: KnowledgeGraph, name: str, k: int) -> Edges:
     relation = graph.relations[name]
     shift = np.repeat(np.arange(1, k) * graph.n, len(relation))
@@ -288,38 +168,3 @@ def _copies(graph: KnowledgeGraph, name: str, k: int) -> Edges:
         np.tile(relation.target, k - 1) + shift,
         None if relation.weight is None else np.tile(relation.weight, k - 1),
     )
-
-
-def check_diversity(graph: KnowledgeGraph, buckets: Iterable[Rows]) -> None:
-    """Check the postcondition that images are disjoint and differ in in- and in out-degree.
-
-    Parameters
-    ----------
-    buckets
-        Sets of mutual images, each of shape (k, vertices), position by position.
-
-    Raises
-    ------
-    RuntimeError
-        If the condition fails, which is a defect of the algorithm.
-    """
-    for degree in (graph.in_degree(), graph.out_degree(), np.arange(graph.n)):
-        for bucket in buckets:
-            ordered = np.sort(degree[bucket], axis=0)
-            if (ordered[1:] == ordered[:-1]).any():
-                raise RuntimeError("two images of a vertex were left with equal degrees")
-
-
-def ties_to_largest(graph: KnowledgeGraph, more: Iterable[Rows], rng: np.random.Generator) -> Pairs:
-    """Random edges that tie every other component, and a random vertex of each row of `more`, to the largest one."""
-    count, component = graph.components()
-    if not count:
-        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-    largest = int(np.bincount(component).argmax())
-    shuffled = rng.permutation(graph.n)
-    _, first = np.unique(component[shuffled], return_index=True)
-    others = [rng.permuted(rows, axis=1)[:, 0] for rows in more]
-    inner = np.concatenate([np.delete(shuffled[first], largest), *others])
-    outer = rng.choice(np.flatnonzero(component == largest), len(inner))
-    forth = rng.random(len(inner)) < 0.5
-    return np.where(forth, inner, outer), np.where(forth, outer, inner)

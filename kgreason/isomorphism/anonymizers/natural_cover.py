@@ -8,44 +8,37 @@ docs/methods/kguard.md, natural cover.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.cores import each
+from kgreason.base.jit import Ints
 from kgreason.base.progress import SILENT, Progress
 from kgreason.graph.induced.derivation import InducedReasoner
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
 from kgreason.graph.subgraphs.enumeration import DRAW, PASS, TEST, visit_all
-from kgreason.graph.subgraphs.member_pools import Pools, degree_ranks, diverse
+from kgreason.graph.subgraphs.member_pools import Pools, degree_ranks, diverse, search
 from kgreason.graph.subgraphs.ordered_adjacency import Shorts
-from kgreason.graph.subgraphs.patterns import Catalogue, Classes
-
-Ints = npt.NDArray[np.int64]
+from kgreason.graph.subgraphs.patterns import Catalogue
 
 SAMPLE = 2_048  # sampled members of a class
-_WHOLLY = 0.2  # share of the sample without images above which a class is repaired before a full visit
-_COSTLY = 5_000_000  # number of subgraphs above which all are visited only after no sampled one lacks images
-_CLOSELY = 512  # subgraphs of a class whose images are searched
-_TAKEN = 4_096  # subgraphs of a class that may count as lacking ...
-_HARDLY = 0.1  # ... if at most this share of the searched ones finds images
+_POOR_SHARE = 0.2  # share of the sample without images above which a class is repaired before a full visit
+_MANY = 5_000_000  # number of subgraphs above which all are visited only after no sampled one lacks images
+_SEARCHED = 512  # subgraphs of a class whose images are searched
+_MOST_LACKING = 4_096  # subgraphs of a class that may count as lacking ...
+_SERVED_SHARE = 0.1  # ... if at most this share of the searched ones finds images
 _BUDGET = 1 << 15  # steps of the search for the images of one subgraph
-_PLACES = (64, 4_096)  # maximum number of candidate members per subgraph, in the first and the second attempt
-_BLOCK = 1 << 12
+_CANDIDATES = (64, 4_096)  # candidate members per subgraph at most, in the first and the second attempt
+_BLOCK = 1 << 12  # subgraphs that one core searches at a time
 
 
 @dataclass(frozen=True, eq=False)
 class Lack:
-    """Subgraphs without images; at least some of each class that has any.
+    """Subgraphs without images, with their classes and numbers of missing images; at least some of each class.
 
-    Attributes
-    ----------
-    members, classes
-        Vertices in canonical order and classes; int64, shape (N, x) and (N,).
-    missing
-        Number of missing images of each, shape (N,).
+    Members are vertices in canonical order, int64, shape (N, x).
     """
 
     members: Ints
@@ -61,12 +54,7 @@ class Lack:
 class Cover:
     """Attacked subgraphs of one size with their images.
 
-    Parameters
-    ----------
-    targets
-        Attacked subgraphs, shape (T, x), if they are not all connected ones with x vertices.
-    need
-        Number of images of each, k - 1.
+    They are all connected ones with x vertices, or the `targets`, shape (T, x). Each needs k - 1 images.
     """
 
     def __init__(
@@ -82,14 +70,14 @@ class Cover:
         self.catalogue = Catalogue(graph, reasoner, x, rng)
         self._targets = targets
         self.forget()
-        self._draw()
+        self._sample()
 
     @property
     def count(self) -> int:
         """Number of attacked subgraphs."""
         return self.catalogue.census.total if self._targets is None else len(self._targets)
 
-    def _draw(self) -> None:
+    def _sample(self) -> None:
         """Sample members of each class."""
         counts = self.catalogue.class_counts()
         threshold = np.minimum(2.0**31, 2.0**31 * SAMPLE / np.maximum(counts, 1)).astype(np.int64)
@@ -138,46 +126,46 @@ class Cover:
         members, classes = self.candidates()
         pools = diverse(members, classes, count, self.turns, ranks, width)
         if self._targets is not None:
-            return self._still(pools, *self._attacked)
+            return self._lacking(pools, *self._attacked)
         poor = ~pools.finds(self.members, self.classes, self.need)
         size = np.maximum(np.bincount(self.classes, minlength=count), 1)
         share = np.bincount(self.classes[poor], minlength=count) / size
-        wholly = (share > _WHOLLY) & (self._counts > _CLOSELY)
-        if self._counts.sum() > _COSTLY and poor.any():  # first the sampled members, then all
-            some = self._still(pools, self.members[poor], self.classes[poor])
+        poor_classes = (share > _POOR_SHARE) & (self._counts > _SEARCHED)
+        if self._counts.sum() > _MANY and poor.any():  # first the sampled members, then all
+            some = self._lacking(pools, self.members[poor], self.classes[poor])
             if len(some.members):
                 return some
-        wanted = np.where(wholly, PASS, TEST).astype(np.uint8)
+        wanted = np.where(poor_classes, PASS, TEST).astype(np.uint8)
         members, kinds = visit_all(catalogue, wanted, pools, self.need, advance=progress.advance)
         classes = catalogue.class_of[kinds].astype(np.int64)
         members = catalogue.ordered(members, kinds)
         if len(catalogue.forms) > count:  # rare classes that the sample missed
-            self._learn(members[classes >= count], classes[classes >= count])
+            self._add_classes(members[classes >= count], classes[classes >= count])
             return self.lack(degrees, progress)
-        rest = poor & wholly[self.classes]
+        rest = poor & poor_classes[self.classes]
         members = np.concatenate([members, self.members[rest]])
         classes = np.concatenate([classes, self.classes[rest]])
-        return self._still(pools, members, classes)
+        return self._lacking(pools, members, classes)
 
-    def _learn(self, members: Ints, classes: Ints) -> None:
+    def _add_classes(self, members: Ints, classes: Ints) -> None:
         self.members = np.concatenate([self.members, members])
         self.classes = np.concatenate([self.classes, classes])
         self._counts = np.pad(self._counts, (0, len(self.catalogue.forms) - len(self._counts)))
         self.turns = self.catalogue.forms.turns()
 
-    def _still(self, pools: Pools, members: Ints, classes: Ints) -> Lack:
+    def _lacking(self, pools: Pools, members: Ints, classes: Ints) -> Lack:
         """Subgraphs without images among all candidates."""
         # Of a large class only a sample is searched; if hardly any of it finds images, more count as lacking.
         order = np.lexsort((self._rng.random(len(classes)), classes))
         rank = np.arange(len(order)) - np.searchsorted(classes[order], classes[order])
-        order, rank = order[rank < _TAKEN], rank[rank < _TAKEN]
+        order, rank = order[rank < _MOST_LACKING], rank[rank < _MOST_LACKING]
         members, classes = members[order], classes[order]
-        close = rank < _CLOSELY
+        searched = rank < _SEARCHED
         missing = np.full(len(members), self.need, dtype=np.int64)
-        missing[close] = self.missing(members[close], classes[close], pools.ranks)
-        served = np.bincount(classes[close & (missing == 0)], minlength=len(self._counts))
-        open_ = (missing > 0) & (close | (served <= _HARDLY * _CLOSELY)[classes])
-        return Lack(members[open_], classes[open_], missing[open_])
+        missing[searched] = self.missing(members[searched], classes[searched], pools.ranks)
+        served = np.bincount(classes[searched & (missing == 0)], minlength=len(self._counts))
+        without = (missing > 0) & (searched | (served <= _SERVED_SHARE * _SEARCHED)[classes])
+        return Lack(members[without], classes[without], missing[without])
 
     def missing(self, members: Ints, classes: Ints, ranks: Shorts) -> Ints:
         """Number of images that each subgraph, in canonical order, lacks among all candidates."""
@@ -190,89 +178,19 @@ class Cover:
 
     def search(self, members: Ints, classes: Ints, ranks: Shorts, need: int) -> npt.NDArray[np.bool_]:
         """Whether each subgraph, in canonical order, finds `need` images among all candidates."""
-        from kgreason.graph.subgraphs.member_pools import search
-
         others, of = self.candidates()
         bounds = np.searchsorted(of, np.arange(len(self.catalogue.forms) + 1)).astype(np.int64)
         found = np.zeros(len(members), dtype=np.bool_)
 
         def block(rows: Ints) -> None:
-            for places in _PLACES:
+            for most in _CANDIDATES:
                 mine = np.zeros(len(rows), dtype=np.bool_)
-                room: tuple[Any, ...] = tuple(np.zeros(s, dtype=np.int64) for s in (places, places, need))
-                sought: tuple[Any, ...] = np.ascontiguousarray(members[rows]), classes[rows], bounds, others
-                given: tuple[Any, ...] = *sought, *self.turns, ranks, need, _BUDGET, *room, mine
-                search(*given)
+                room: tuple[Any, ...] = tuple(np.zeros(s, dtype=np.int64) for s in (most, most, need))
+                known: tuple[Any, ...] = np.ascontiguousarray(members[rows]), classes[rows], bounds, others
+                arguments: tuple[Any, ...] = *known, *self.turns, ranks, need, _BUDGET, *room, mine
+                search(*arguments)
                 found[rows[mine]] = True
                 rows = rows[~mine]
 
         each(block, np.array_split(np.arange(len(members)), len(members) // _BLOCK + 1))
         return found
-
-
-_SAMPLE = 20_000
-_RESTARTS = 8
-
-
-def choose_disjoint(
-    classes: Classes, k: int, degrees: tuple[Vertices, Vertices], rng: np.random.Generator
-) -> list[npt.NDArray[np.int64]]:
-    """Choose up to k pairwise disjoint members of each class.
-
-    Parameters
-    ----------
-    degrees
-        In- and out-degree of each vertex. Among the members disjoint from those already chosen, one is chosen whose
-        vertices differ from theirs, position by position, in as many degrees as possible.
-
-    Returns
-    -------
-    Per class an array of 1 .. k rows: members in canonical order. With fewer than k rows, no k disjoint
-    members were found; the search is greedy with restarts.
-
-    Examples
-    --------
-    >>> members = np.array([[0, 1], [1, 2], [3, 4]])
-    >>> classes = Classes(np.zeros(3, dtype=np.int64), members, 1)
-    >>> degree = np.array([1, 1, 1, 2, 2])
-    >>> chosen = choose_disjoint(classes, 2, (degree, degree), np.random.default_rng(0))
-    >>> chosen[0].shape, 3 in chosen[0]
-    ((2, 2), True)
-    """
-    order = np.argsort(classes.ids, kind="stable")
-    bounds = np.searchsorted(classes.ids[order], np.arange(classes.count + 1))
-    chosen = []
-    for start, end in pairwise(bounds.tolist()):
-        bucket = classes.members[order[start:end]]
-        chosen.append(_choose(bucket, k, degrees, rng))
-    return chosen
-
-
-def _choose(
-    bucket: npt.NDArray[np.int64], k: int, degrees: tuple[Vertices, Vertices], rng: np.random.Generator
-) -> npt.NDArray[np.int64]:
-    best = bucket[:0]
-    if len(bucket) > _SAMPLE:
-        best = _greedy(bucket[rng.choice(len(bucket), _SAMPLE, replace=False)], k, degrees, rng)
-    for _ in range(min(_RESTARTS, len(bucket))):
-        if len(best) == k:
-            break
-        found = _greedy(bucket, k, degrees, rng)
-        best = found if len(found) > len(best) else best
-    return best
-
-
-def _greedy(
-    bucket: npt.NDArray[np.int64], k: int, degrees: tuple[Vertices, Vertices], rng: np.random.Generator
-) -> npt.NDArray[np.int64]:
-    taken: list[npt.NDArray[np.int64]] = []
-    differs = np.ones((len(degrees), *bucket.shape), dtype=np.bool_)
-    free = np.arange(len(bucket))
-    while len(taken) < k and len(free):
-        score = differs[:, free].sum(axis=(0, 2)) + rng.random(len(free))
-        member = bucket[free[score.argmax()]]
-        taken.append(member)
-        free = free[~np.isin(bucket[free], member).any(axis=1)]
-        for phi, degree in enumerate(degrees):
-            differs[phi] &= degree[bucket] != degree[member]
-    return np.array(taken, dtype=np.int64).reshape(-1, bucket.shape[1])

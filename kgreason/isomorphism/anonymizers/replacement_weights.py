@@ -10,38 +10,33 @@ import numpy.typing as npt
 
 from kgreason.base.errors import AnonymizationError
 from kgreason.graph.knowledge_graph import Relation, Vertices, Weights
-from kgreason.isomorphism.anonymizers.incoming_sums import check_sums, fitted_sums, sides_kept
-from kgreason.isomorphism.anonymizers.weight_density import GRID, Sample, Sight, Units, WeightDensity, nearest
+from kgreason.isomorphism.anonymizers.incoming_sums import check_sums, fitted_sums, repeats, sides_kept
+from kgreason.isomorphism.anonymizers.weight_density import (
+    GRID,
+    Sample,
+    Thresholds,
+    Units,
+    WeightDensity,
+    in_units,
+    nearest,
+    weights_of,
+)
 
 Flags = npt.NDArray[np.bool_]
 
 _ROUNDS = 240
 _FREE = 20  # draws after which weights approach the old ones, ...
-NEAR = 100
-"""Draws after which they are as near as they can be, ..."""
+NEAR = 100  # draws after which they are as near as they can be, ...
 _BESIDE = 0.04  # relative distance from the old weight at that point
 _FORCED = 160  # draws after which weights only have to differ
 _PATIENCE = 5  # draws before repeated weights are shifted
 
 
 class Drawing:
-    """Draws of weights for the edges of one relation.
+    """Draws of weights for the edges of one relation, on the sides of its old weights by `thresholds` where possible.
 
-    Parameters
-    ----------
-    name, relation
-        Relation with the old weights, on whose sides new ones should lie.
-    density
-        Distribution of the weights.
-    bound
-        Bound of incoming sums, in grid units; `None`: unbounded.
-    sight
-        Cuts whose sides weights and their sums should keep.
-    rng
-        Random generator.
-    barred
-        Weights of the edges, shape (m,); a new weight may equal none of those of its pair of vertices. `None`: no
-        restriction.
+    Incoming sums have a `bound` in grid units; `None`: unbounded. A new weight may equal none of the `forbidden`
+    weights of its pair of vertices, shape (m,); `None`: no restriction.
     """
 
     def __init__(
@@ -50,32 +45,27 @@ class Drawing:
         relation: Relation,
         density: WeightDensity | Sample,
         bound: int | None,
-        sight: Sight,
+        thresholds: Thresholds,
         rng: np.random.Generator,
         *,
-        barred: Weights | None,
+        forbidden: Weights | None,
     ) -> None:
-        assert relation.weight is not None
-        self.name, self.density, self.bound, self.sight, self.rng = name, density, bound, sight, rng
-        self.target, self.old = relation.target, relation.weight
+        self.name, self.density, self.bound, self.thresholds, self.rng = name, density, bound, thresholds, rng
+        self.target, self.old = relation.target, weights_of(relation)
         self.pair = pair_numbers(relation)
-        self.side = sight.single.side(self.old)
-        self.levels = _by_side(density.levels, sight)
-        self.summed = bound is not None or len(sight.added) > 0
+        self.side = thresholds.single.side(self.old)
+        self.levels = _by_side(density.levels, thresholds)
+        self.summed = bound is not None or len(thresholds.added) > 0
         self.taken = np.array([-1])
-        if barred is not None:
-            self.taken = np.sort(self.pair * (GRID + 1) + np.rint(barred * GRID).astype(np.int64))
+        if forbidden is not None:
+            self.taken = np.sort(self.pair * (GRID + 1) + in_units(forbidden))
         self.spread = 2 * int(np.bincount(self.pair).max(initial=0)) + 2
 
     def run(self, units: Units | None = None, rows: Flags | None = None, attempt: int = 0) -> Units:
         """Draw until all weights satisfy the conditions, or at least differ.
 
-        Parameters
-        ----------
-        units, rows
-            Initial weights, and the ones to redraw: with an edge all others into its target.
-        attempt
-            Number of earlier failed draws; with more of them weights approach the old ones.
+        `units` are initial weights, and `rows` the ones to redraw: with an edge all others into its target. The more
+        earlier failed draws (`attempt`), the nearer weights are to the old ones.
 
         Raises
         ------
@@ -83,22 +73,22 @@ class Drawing:
             If there are not enough different weights.
         """
         units = np.zeros(len(self.old), dtype=np.int64) if units is None else units.copy()
-        open_ = np.arange(len(units)) if rows is None else np.flatnonzero(rows)
-        units[open_] = self._drawn(open_, attempt)
+        unsettled = np.arange(len(units)) if rows is None else np.flatnonzero(rows)
+        units[unsettled] = self._drawn(unsettled, attempt)
         group = self.target if self.summed else self.pair
         for number in range(attempt, attempt + _ROUNDS):
-            clash = self._clashing(open_, units)
-            moved = self._strayed(open_, units) if number - attempt < _FORCED else np.zeros_like(clash)
+            clash = self._clashing(unsettled, units)
+            moved = self._strayed(unsettled, units) if number - attempt < _FORCED else np.zeros_like(clash)
             wrong = clash | moved
             if not wrong.any():
                 break
-            within = np.isin(group[open_], group[open_][wrong])
-            open_, clash, moved = open_[within], clash[within], moved[within]
-            again = np.isin(self.target[open_], self.target[open_][moved]) if self.summed else moved
+            within = np.isin(group[unsettled], group[unsettled][wrong])
+            unsettled, clash, moved = unsettled[within], clash[within], moved[within]
+            again = np.isin(self.target[unsettled], self.target[unsettled][moved]) if self.summed else moved
             if not self.summed and number < attempt + _PATIENCE:
                 again = again | clash
-            units[open_[again]] = self._drawn(open_[again], number + 1)
-            shifted = open_[clash & ~again]
+            units[unsettled[again]] = self._drawn(unsettled[again], number + 1)
+            shifted = unsettled[clash & ~again]
             units[shifted] = self._shifted(shifted, units, number - attempt)
         else:
             raise AnonymizationError(
@@ -112,12 +102,8 @@ class Drawing:
     def again(self, size: int, redraws: Sequence[tuple[Flags, int]]) -> Units:
         """Weights of independent further draws, equally many for each edge, with the distribution of the first draw.
 
-        Whole draws come first, in the order of the edges; the last one is a random selection of edges.
-
-        Parameters
-        ----------
-        redraws
-            Marked weights that were redrawn, with the `attempt`, in order.
+        Whole draws come first, in the order of the edges; the last one is a random selection of edges. `redraws` are
+        the marked weights that were redrawn, with the `attempt`, in order.
         """
         if not size:
             return np.empty(0, dtype=np.int64)
@@ -166,16 +152,14 @@ class Drawing:
         """Weights equal to an old weight or an earlier new weight of their pair of vertices; pairs are complete."""
         key = self.pair[rows] * (GRID + 1) + units[rows]
         at = np.minimum(np.searchsorted(self.taken, key), len(self.taken) - 1)
-        clash: Flags = np.ones(len(key), dtype=np.bool_)
-        clash[np.unique(key, return_index=True)[1]] = False
-        clash[self.taken[at] == key] = True
+        clash: Flags = repeats(key) | (self.taken[at] == key)
         return clash
 
     def _strayed(self, rows: Vertices, units: Units) -> Flags:
         """Weights on another side than the old ones, or with sums on another side."""
-        moved: Flags = self.sight.single.side(units[rows] / GRID) != self.side[rows]
-        if len(self.sight.added):
-            moved |= ~sides_kept(self.target[rows], self.old[rows], units[rows], self.sight.added)
+        moved: Flags = self.thresholds.single.side(units[rows] / GRID) != self.side[rows]
+        if len(self.thresholds.added):
+            moved |= ~sides_kept(self.target[rows], self.old[rows], units[rows], self.thresholds.added)
         return moved
 
     def _shifted(self, rows: Vertices, units: Units, attempt: int) -> Units:
@@ -200,10 +184,10 @@ class Drawing:
         return moved
 
 
-def _by_side(levels: Units, sight: Sight) -> list[Units]:
+def _by_side(levels: Units, thresholds: Thresholds) -> list[Units]:
     """Levels on each side of the cuts; all levels for a side without any."""
-    side = sight.single.side(levels / GRID)
-    found = [levels[side == s] for s in range(len(sight.single) + 1)]
+    side = thresholds.single.side(levels / GRID)
+    found = [levels[side == s] for s in range(len(thresholds.single) + 1)]
     return [some if len(some) else levels for some in found]
 
 
@@ -215,8 +199,10 @@ def pair_numbers(relation: Relation) -> Vertices:
     return pair
 
 
-def constant_beside(old: float, density: WeightDensity, sight: Sight, rng: np.random.Generator) -> float:
+def constant_beside(
+    old: float, density: WeightDensity, thresholds: Thresholds, rng: np.random.Generator
+) -> float:
     """New weight for all edges of a relation with constant weight `old`, on the same side if possible."""
     constants = density.constants / GRID
-    same = sight.single.side(constants) == sight.single.side(np.array(old))
+    same = thresholds.single.side(constants) == thresholds.single.side(np.array(old))
     return float(rng.choice(constants[same] if same.any() else constants))

@@ -32,40 +32,82 @@ from kgreason.base.interrupts import deferred
 from kgreason.base.progress import SILENT, Progress
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
 from kgreason.graph.parts import grouped, inside, pieces
-from kgreason.isomorphism.anonymizers.assembly import Pairs, assemble, is_symmetric
-from kgreason.isomorphism.anonymizers.klone import check_vertices
-from kgreason.isomorphism.anonymizers.stubs import without_stubs
+from kgreason.isomorphism.anonymizers.assembly import Pairs, assemble, check_vertices, is_symmetric
+from kgreason.isomorphism.anonymizers.partition import without_stubs
 from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
 from kgreason.isomorphism.definition import Anonymizer, Augmented, Guarantee
 from kgreason.language.check.checked_program import CheckedProgram
 
+_ROOM = 0.99  # share of a bound: vertices with a higher incoming sum get no joining edge if others can
+
 Mask = npt.NDArray[np.bool_]
+T = TypeVar("T")
+R = TypeVar("R")
 
 
-def joints(
+@dataclass(frozen=True, eq=False)
+class SplitMerge:
+    """Anonymizer of graphs that are too large or too dense as a whole; `parts` numbers the part of each vertex."""
+
+    inner: Anonymizer
+    parts: Vertices
+
+    def augment(
+        self, graph: KnowledgeGraph, rules: CheckedProgram, rng: np.random.Generator, progress: Progress
+    ) -> Augmented:
+        """Augment the parts, each with its own random generator, and join them without the edges between parts."""
+        within = inside(graph, self.parts)
+        divided = pieces(within, self.parts)
+        alone = [piece.graph for piece in divided]
+        found = augmented(self.inner, alone, rules, rng, progress)
+        check_vertices(sum(a.graph.n for a in found))
+        progress.step("Joining the parts")
+        joined_parts = without_stubs(within, divided, alone, [a.graph for a in found])
+        merged, part = joined_parts.graph, joined_parts.part
+        noising = WeightNoising.fit(graph, rules, 1)
+        merged = with_one_constant(merged, noising)
+        symmetric = is_symmetric(graph) and is_symmetric(merged)  # parts without edges get one-way ones
+        ends = joining_edges(
+            merged,
+            part,
+            _between(graph, self.parts, merged.n),
+            _full(merged, rules),
+            rng,
+            symmetric=symmetric,
+        )
+        joined, fixed = assemble(merged, merged.n, {}, ends, rng, symmetric=symmetric)
+        cut = graph.m - within.m
+        figures = total(found) | {
+            "parts": len(divided),
+            "cut_edges": cut,
+            "joints": len(ends[0]),
+            "vertices": graph.n,
+            "edges": graph.m,
+            "vertices_added": joined.n - graph.n,
+            "edges_added": joined.m - (graph.m - cut),
+        }
+        weighed = noising.synthetic(joined, fixed, rng, progress)
+        guarantee = replace(Guarantee.of_all([part.guarantee for part in found]), cut=cut)
+        return Augmented(
+            weighed, guarantee, figures, graph.n, self.parts, _copies(found, joined_parts.numbers, graph.n)
+        )
+
+
+def joining_edges(
     graph: KnowledgeGraph,
     part: Vertices,
-    barred: Vertices,
+    forbidden: Vertices,
     full: Mask,
     rng: np.random.Generator,
     *,
     symmetric: bool = False,
 ) -> Pairs:
-    """Choose random edges that connect the parts in a tree and keep the degree diversity of images.
+    """Choose random edges that connect the weakly connected parts in a tree and keep the degree diversity of images.
 
     A degree is raised by one only if no vertex of the part has the new degree: vertices of a part that differed in
-    degree still differ.
-
-    Parameters
-    ----------
-    part
-        Part of each vertex, numbered from 0 without gaps; each part is weakly connected.
-    barred
-        Edges that must not be chosen, as ``source * n + target``, ascending.
-    full
-        Vertices that get a further incoming edge only if no others can.
-    symmetric
-        Whether the reverse of each edge will be added, too.
+    degree still differ. Edges that must not be chosen are `forbidden`, as ``source * n + target``, ascending. A `full`
+    vertex gets a further incoming edge only if no others can. In a `symmetric` graph the reverse of each edge will be
+    added, too.
 
     Raises
     ------
@@ -86,7 +128,7 @@ def joints(
                 for p, directions in zip((own, other), phis, strict=True)
             )
             targets = targets[np.argsort(full[targets], kind="stable")]
-            edge = _first_allowed(sources, targets, barred, graph.n)
+            edge = _first_allowed(sources, targets, forbidden, graph.n)
             if edge is not None:
                 break
         else:
@@ -112,9 +154,11 @@ def _free(members: Vertices, degrees: Sequence[Vertices]) -> Vertices:
     return members[free]
 
 
-def _first_allowed(sources: Vertices, targets: Vertices, barred: Vertices, n: int) -> tuple[int, int] | None:
+def _first_allowed(
+    sources: Vertices, targets: Vertices, forbidden: Vertices, n: int
+) -> tuple[int, int] | None:
     for source in sources.tolist():
-        allowed = targets[~np.isin(source * n + targets, barred, assume_unique=True)]
+        allowed = targets[~np.isin(source * n + targets, forbidden, assume_unique=True)]
         if len(allowed):
             return source, int(allowed[0])
     return None
@@ -154,71 +198,6 @@ def augmented(
     return in_processes(work, list(zip(graphs, rng.spawn(len(graphs)), strict=True)), progress.advance)
 
 
-_ROOM = 0.99  # share of a bound: vertices with a higher incoming sum get no joint if others can
-
-
-@dataclass(frozen=True, eq=False)
-class SplitMerge:
-    """Anonymizer of graphs that are too large or too dense as a whole.
-
-    Attributes
-    ----------
-    inner
-        Anonymizer of the parts.
-    parts
-        Part of each vertex, numbered from 0 without gaps (module `bisection`); int64, shape (n,).
-    """
-
-    inner: Anonymizer
-    parts: Vertices
-
-    def augment(
-        self, graph: KnowledgeGraph, rules: CheckedProgram, rng: np.random.Generator, progress: Progress
-    ) -> Augmented:
-        """Augment the parts, each with its own random generator, and join them without the edges between parts.
-
-        Raises
-        ------
-        AnonymizationError
-            If a part admits no anonymization, or the parts cannot be joined.
-        """
-        within = inside(graph, self.parts)
-        divided = pieces(within, self.parts)
-        alone = [piece.graph for piece in divided]
-        found = augmented(self.inner, alone, rules, rng, progress)
-        check_vertices(sum(a.graph.n for a in found))
-        progress.step("Joining the parts")
-        glued = without_stubs(within, divided, alone, [a.graph for a in found])
-        merged, part = glued.graph, glued.part
-        noising = WeightNoising.fit(graph, rules, 1)
-        merged = with_one_constant(merged, noising)
-        symmetric = is_symmetric(graph) and is_symmetric(merged)  # parts without edges get one-way ones
-        ends = joints(
-            merged,
-            part,
-            _between(graph, self.parts, merged.n),
-            _full(merged, rules),
-            rng,
-            symmetric=symmetric,
-        )
-        joined, fixed = assemble(merged, merged.n, {}, ends, rng, symmetric=symmetric)
-        cut = graph.m - within.m
-        figures = total(found) | {
-            "parts": len(divided),
-            "cut_edges": cut,
-            "joints": len(ends[0]),
-            "vertices": graph.n,
-            "edges": graph.m,
-            "vertices_added": joined.n - graph.n,
-            "edges_added": joined.m - (graph.m - cut),
-        }
-        weighed = noising.synthetic(joined, fixed, rng, progress)
-        guarantee = replace(Guarantee.of_all([part.guarantee for part in found]), cut=cut)
-        return Augmented(
-            weighed, guarantee, figures, graph.n, self.parts, _copies(found, glued.numbers, graph.n)
-        )
-
-
 def _copies(found: Sequence[Augmented], numbers: Sequence[Vertices], n: int) -> Vertices | None:
     """Copies of all vertices if every part was copied as a whole, else `None`."""
     copied = [a.copies for a in found if a.copies is not None]
@@ -248,47 +227,32 @@ def _full(graph: KnowledgeGraph, rules: CheckedProgram) -> Mask:
     return full
 
 
-T = TypeVar("T")
-R = TypeVar("R")
-
-
 def in_processes(work: Callable[[T], R], items: Sequence[T], done: Callable[[], None]) -> list[R]:
-    """Process items in parallel, in one process per core.
+    """Process items in parallel, in one process per core, and return the results in the order of the items.
 
-    Parameters
-    ----------
-    work
-        Stateless function. Where processes are forked (Linux) it may be any function, elsewhere it must be picklable;
-        results must be picklable.
-    done
-        Called after each item.
-
-    Returns
-    -------
-    list
-        Results in the order of the items.
+    Where processes are forked (Linux) `work` may be any stateless function, elsewhere it must be picklable; results
+    must be picklable. `done` is called after each item. Exceptions of `work` are raised here; these, as well as an
+    interruption by the user, end all processes.
 
     Raises
     ------
     MemoryError
-        If the system ends a process. Exceptions of `work` are raised here; these, as well as an interruption by the
-        user, end all processes.
-
-    Examples
-    --------
-    >>> in_processes(abs, [-2, 3], lambda: None)
-    [2, 3]
+        If the system ends a process.
     """
     workers = min(cores(), len(items))
     if workers < 2:
-        return [_told(work(item), done) for item in items]
+        results = []
+        for item in items:
+            results.append(work(item))
+            done()
+        return results
     context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
-    places: SimpleQueue[int] = context.SimpleQueue()
-    for place in sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else range(workers):
-        places.put(place)
+    own_cores: SimpleQueue[int] = context.SimpleQueue()
+    for core in sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else range(workers):
+        own_cores.put(core)
     before = set(multiprocessing.active_children())
     with ExitStack() as last, ExitStack() as otherwise:
-        pool = ProcessPoolExecutor(workers, context, initializer=_begin, initargs=(work, places))
+        pool = ProcessPoolExecutor(workers, context, initializer=_begin, initargs=(work, own_cores))
         last.callback(pool.shutdown, cancel_futures=True)
         otherwise.callback(_end, before)
         with deferred(), warnings.catch_warnings():
@@ -297,22 +261,18 @@ def in_processes(work: Callable[[T], R], items: Sequence[T], done: Callable[[], 
             running = [pool.submit(_one, item) for item in items]
         try:
             for future in as_completed(running):
-                _told(future.result(), done)
+                future.result()
+                done()
         except BrokenProcessPool as error:
             raise MemoryError("the system ended one of the processes") from error
         otherwise.pop_all()
     return [future.result() for future in running]
 
 
-def _told(result: R, done: Callable[[], None]) -> R:
-    done()
-    return result
+_work: Callable[[Any], Any]  # of a worker process
 
 
-_work: Callable[[Any], Any]  # of a process that was begun for it
-
-
-def _begin(work: Callable[[Any], Any], places: SimpleQueue[int]) -> None:
+def _begin(work: Callable[[Any], Any], own_cores: SimpleQueue[int]) -> None:
     """Initialize a worker process: it uses one core, and ignores interruptions, which the parent handles."""
     global _work
     _work = work
@@ -320,9 +280,9 @@ def _begin(work: Callable[[Any], Any], places: SimpleQueue[int]) -> None:
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    place = places.get()
+    core = own_cores.get()
     if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {place})
+        os.sched_setaffinity(0, {core})
 
 
 def _one(item: Any) -> Any:

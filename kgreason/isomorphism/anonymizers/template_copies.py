@@ -10,49 +10,47 @@ import numpy as np
 from kgreason.graph.facts import InducedReasoner
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
 from kgreason.graph.subgraphs.ordered_adjacency import Ints
-from kgreason.isomorphism.anonymizers.augmentation import Draft
-from kgreason.isomorphism.anonymizers.bisection import Between
-from kgreason.isomorphism.anonymizers.forbidden_degrees import Flags, Key, Standing
+from kgreason.isomorphism.anonymizers.augmentation import (
+    Augmentation,
+    ClassKey,
+    EdgeIndex,
+    Flags,
+    ForbiddenDegrees,
+)
 from kgreason.isomorphism.anonymizers.natural_cover import Cover, Lack
 from kgreason.isomorphism.anonymizers.templates import Example, Template
 from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
 
 VERTEX_COST = 2.0  # cost of a new vertex, in edges
 _HOSTS = 4_000  # original vertices that are considered as hosts
+_VERTEX_COSTS = 2 * (1.0, 2.0, 6.0)  # costs of a template vertex, in edges, each tried for a template
+_EXAMPLES = 8  # members of a class that are considered for a template
+_ATTEMPTS = 4  # draws of weights for a copy
 
 
 @dataclass(frozen=True, eq=False)
 class Planned:
-    """Template with the positions of the classes in it.
+    """Template as a graph with the weights of the copied members, and with the positions of the classes in it.
 
     Attributes
     ----------
     origin
         For each pair of template vertices, the pair of graph vertices from which its edges are copied, -1 for none;
         shape (t, t, 2).
-    graph
-        The template as a graph, with the weights of the copied members.
-    places
+    members
         By size and class: template vertices of a member, in canonical order.
     """
 
     origin: Ints
     graph: KnowledgeGraph
-    places: Mapping[Key, Ints]
+    members: Mapping[ClassKey, Ints]
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
-    """Planned copy of a template.
+class Embedding:
+    """Planned copy of a template: its cost in edges, and the resulting in- and out-degrees, shape (2, t).
 
-    Attributes
-    ----------
-    cost
-        Cost of edges and vertices, in edges.
-    hosts
-        Original vertex that hosts each template vertex, -1 for a new vertex; shape (t,).
-    degrees
-        Resulting in- and out-degrees, shape (2, t).
+    `hosts` are the original vertices that host each template vertex, -1 for a new vertex; shape (t,).
     """
 
     cost: float
@@ -60,65 +58,62 @@ class Choice:
     degrees: Ints
 
 
-class Hosts:
-    """Choice of hosts and degrees for a copy that serves all lacking subgraphs with few additions.
+class HostSearch:
+    """Search for hosts and degrees of a copy that serves all lacking subgraphs with few additions.
 
-    A copy serves a subgraph if they share no vertex and no in- or out-degree at any position. The new degrees of the
+    A copy serves a subgraph if the two share no vertex and no in- or out-degree at any position. The new degrees of the
     hosts must preserve this, and must not invalidate images made before.
-
-    Parameters
-    ----------
-    lacks
-        Covers by size, with the attacked subgraphs that lack images.
     """
 
-    def __init__(self, draft: Draft, lacks: Sequence[tuple[Cover, Lack]], rng: np.random.Generator) -> None:
-        self._draft, self._rng = draft, rng
-        self._real = draft.inner, draft.outer
+    def __init__(
+        self, augmentation: Augmentation, lacks: Sequence[tuple[Cover, Lack]], rng: np.random.Generator
+    ) -> None:
+        self._augmentation, self._rng = augmentation, rng
+        self._real = augmentation.inner, augmentation.outer
         self._vertices = self._candidates()
-        self._standing = Standing.of((draft.inner, draft.outer), lacks, self._vertices)
-        self._number = np.full(draft.n, -1, dtype=np.int64)
+        self._forbidden = ForbiddenDegrees.of(self._real, lacks, self._vertices)
+        self._number = np.full(augmentation.n, -1, dtype=np.int64)
         self._number[self._vertices] = np.arange(len(self._vertices))
 
     def _candidates(self) -> Ints:
         """Original vertices without loop outside all images: half of them by degree, half random; in random order."""
-        draft, n = self._draft, self._draft.graph.n
-        if draft.apart:
+        augmentation, n = self._augmentation, self._augmentation.graph.n
+        if augmentation.keep_degrees:
             return np.empty(0, dtype=np.int64)
-        high = np.argsort(-(draft.inner[:n] + draft.outer[:n]), kind="stable")[: _HOSTS // 2]
+        high = np.argsort(-(augmentation.inner[:n] + augmentation.outer[:n]), kind="stable")[: _HOSTS // 2]
         some = self._rng.choice(n, min(n, _HOSTS // 2), replace=False)
         some = np.unique(np.concatenate([high, some]))
-        return self._rng.permutation(some[~draft.loops[some] & ~draft.serving(some)])
+        return self._rng.permutation(some[~augmentation.loops[some] & ~augmentation.in_copies(some)])
 
-    def choose(self, planned: Planned) -> Choice:
+    def choose(self, planned: Planned) -> Embedding:
         """Choose hosts and degrees for a copy of a template."""
-        t, standing = planned.graph.n, self._standing.copy()
+        t, forbidden = planned.graph.n, self._forbidden.copy()
         hosts = np.full(t, -1, dtype=np.int64)
         degrees = np.zeros((2, t), dtype=np.int64)
         inside = np.stack([planned.graph.in_degree(), planned.graph.out_degree()])
         near = np.zeros(len(self._vertices) + 1, dtype=np.bool_)  # last entry: all other vertices
         for v in self._rng.permutation(t).tolist():
             keys = [
-                (key, int(p)) for key, place in planned.places.items() for p in np.flatnonzero(place == v)
+                (key, int(p)) for key, member in planned.members.items() for p in np.flatnonzero(member == v)
             ]
-            places = np.array([standing.first[key] + p for key, p in keys], dtype=np.int64)
+            positions = np.array([forbidden.first[key] + p for key, p in keys], dtype=np.int64)
             fits = self._fitting(planned, v) & ~near[:-1]
             for key, _ in keys:
-                fits[standing.within[key]] = False
-            number, degrees[:, v] = self._host(standing, places, inside[:, v], fits)
+                fits[forbidden.within[key]] = False
+            number, degrees[:, v] = self._host(forbidden, positions, inside[:, v], fits)
             for phi in range(2):
-                standing.images[phi, places, degrees[phi, v]] = True
+                forbidden.images[phi, positions, degrees[phi, v]] = True
             if number >= 0:
                 hosts[v] = self._vertices[number]
-                standing.change(number, degrees[:, v].tolist())
-                near[self._number[list(self._draft.around(int(hosts[v])))]] = True
-        return Choice(self._cost(planned, hosts, degrees - inside), hosts, degrees)
+                forbidden.record(number, degrees[:, v].tolist())
+                near[self._number[list(self._augmentation.around(int(hosts[v])))]] = True
+        return Embedding(self._cost(planned, hosts, degrees - inside), hosts, degrees)
 
     def _host(
-        self, standing: Standing, places: Ints, inside: Ints, allowed: Flags
+        self, forbidden: ForbiddenDegrees, positions: Ints, inside: Ints, allowed: Flags
     ) -> tuple[int, tuple[int, int]]:
         """Index of the cheapest host (-1 for a new vertex), with its free degrees."""
-        after = [standing.after(phi, places) for phi in range(2)]
+        after = [forbidden.next_free(phi, positions) for phi in range(2)]
         highest = len(after[0]) - 1
         fresh = int(after[0][inside[0]]), int(after[1][inside[1]])
         now = [np.minimum(self._real[phi][self._vertices] + inside[phi], highest) for phi in range(2)]
@@ -126,7 +121,7 @@ class Hosts:
         raised = then[0] - now[0] + then[1] - now[1]
         allowed = allowed & (raised < VERTEX_COST + sum(fresh) - sum(inside))
         allowed &= (then[0] < highest) & (then[1] < highest)
-        allowed &= standing.harmless(then)
+        allowed &= forbidden.allows(then)
         if not allowed.any():
             return -1, fresh
         number = int(np.where(allowed, raised, np.inf).argmin())
@@ -141,164 +136,160 @@ class Hosts:
                 fits[:] = False  # a loop
             if relation.weight is not None:
                 more = float(relation.weight[into].sum())
-                fits &= (more == 0) | (self._draft.room(name, self._vertices) >= more)
+                fits &= (more == 0) | (self._augmentation.room(name, self._vertices) >= more)
         return fits
 
     def _cost(self, planned: Planned, hosts: Ints, degrees: Ints) -> float:
         """Cost in edges; `degrees` exclude the edges of the template, shape (2, t)."""
-        before = [len(ends) for ends in self._draft.open]
+        before = [len(ends) for ends in self._augmentation.open]
         now = [np.where(hosts >= 0, self._real[phi][hosts], 0) for phi in range(2)]
         after = [before[phi] + int((degrees[phi] - now[phi]).sum()) for phi in range(2)]
         return max(after) - max(before) + planned.graph.m + VERTEX_COST * int((hosts < 0).sum())
 
 
-_VERTEX_COSTS = 2 * (1.0, 2.0, 6.0)  # costs of a template vertex, in edges, each tried for a template
-_EXAMPLES = 8  # members of a class that are considered for a template
-_ATTEMPTS = 4
-
-
-class Pieces:
-    """Builder of copies of templates."""
+class TemplateCopies:
+    """Builder of copies of templates, which serve as images."""
 
     def __init__(
         self,
         noising: WeightNoising,
         graph: KnowledgeGraph,
         reasoner: InducedReasoner,
-        draft: Draft,
+        augmentation: Augmentation,
         rng: np.random.Generator,
     ) -> None:
-        self._noising, self._graph, self._reasoner = noising, graph, reasoner
-        self._draft, self._rng = draft, rng
-        self._before: Planned | None = None
-        self._between = Between.of(graph)
+        self._noising, self._reasoner = noising, reasoner
+        self._augmentation, self._rng = augmentation, rng
+        self._last: Planned | None = None
+        self._edges = EdgeIndex.of(graph)
 
-    def make(self, lacks: Sequence[tuple[Cover, Lack]], *, apart: bool) -> None:
+    def make(self, lacks: Sequence[tuple[Cover, Lack]], *, keep_degrees: bool) -> None:
         """Add copies that contain a member of every lacking class, and register them with the covers.
 
-        Parameters
-        ----------
-        apart
-            Whether to use new vertices only, and to keep the degrees of all other vertices, which invalidates no
-            image.
+        With `keep_degrees`, only new vertices are used, and all other vertices keep their degrees, which invalidates no
+        image.
         """
-        self._draft.apart = apart
+        self._augmentation.keep_degrees = keep_degrees
         for served in range(max(int(lack.missing.max(initial=0)) for _, lack in lacks)):
             rest = [(cover, lack.beyond(served)) for cover, lack in lacks]
-            hosts = Hosts(self._draft, rest, self._rng)
+            hosts = HostSearch(self._augmentation, rest, self._rng)
             options = [(hosts.choose(planned), planned) for planned in self._plans(rest)]
             self._build(*min(options, key=lambda option: option[0].cost), rest)
 
     def _plans(self, lacks: Sequence[tuple[Cover, Lack]]) -> Iterator[Planned]:
         """The previous template restricted to the lacking classes if it contains them all, and new templates."""
         keys = {(cover.x, int(c)) for cover, lack in lacks for c in np.unique(lack.classes)}
-        if self._before is not None and keys <= set(self._before.places):
-            yield self._restricted(self._before, keys)
+        if self._last is not None and keys <= set(self._last.members):
+            yield self._restricted(self._last, keys)
         for cost in _VERTEX_COSTS:
             yield self._planned(lacks, cost)
 
-    def _restricted(self, planned: Planned, keys: Set[Key]) -> Planned:
+    def _restricted(self, planned: Planned, keys: Set[ClassKey]) -> Planned:
         """Restrict a template to the vertices and edges that some classes need."""
-        places = {key: place for key, place in planned.places.items() if key in keys}
-        used = np.unique(np.concatenate(list(places.values())))
+        members = {key: member for key, member in planned.members.items() if key in keys}
+        used = np.unique(np.concatenate(list(members.values())))
         origin = np.full_like(planned.origin, -1)
-        for place in places.values():
-            pairs = place[:, None], place[None, :]
+        for member in members.values():
+            pairs = np.ix_(member, member)
             origin[pairs] = planned.origin[pairs]
-        origin = origin[used[:, None], used[None, :]]
-        moved = {key: np.searchsorted(used, place) for key, place in places.items()}
+        origin = origin[np.ix_(used, used)]
+        moved = {key: np.searchsorted(used, member) for key, member in members.items()}
         return Planned(origin, self._copied(origin), moved)
 
     def _planned(self, lacks: Sequence[tuple[Cover, Lack]], vertex_cost: float) -> Planned:
         """Place a lacking subgraph of each class, those with many edges first."""
-        todo = []
+        chosen = []
         for cover, lack in lacks:
             for c in np.unique(lack.classes):
                 rows = lack.members[lack.classes == c]
                 rows = rows[self._rng.permutation(len(rows))[:_EXAMPLES]]
                 some = [self._example(cover, row) for row in rows]
                 example = min(some, key=lambda e: float(e.weights.sum()))  # leaves room for other members
-                todo.append((-int(example.edges.sum()) + self._rng.random(), (cover.x, int(c)), example))
-        examples = {key: example for _, key, example in sorted(todo, key=lambda t: t[0])}
-        alone: set[Key] = set()
+                chosen.append((-int(example.edges.sum()) + self._rng.random(), (cover.x, int(c)), example))
+        examples = {key: example for _, key, example in sorted(chosen, key=lambda entry: entry[0])}
+        alone: set[ClassKey] = set()
         while True:  # terminates, in the worst case with all members on separate vertices
             planned = self._placed(examples, alone, vertex_cost)
-            strange = {key for key in self._strange(planned, examples) if key not in alone}
-            if not strange:
+            changed = {*self._changed(planned, examples)} - alone
+            if not changed:
                 return planned
-            alone |= strange
+            alone |= changed
 
-    def _placed(self, examples: Mapping[Key, Example], alone: Set[Key], vertex_cost: float) -> Planned:
+    def _placed(
+        self, examples: Mapping[ClassKey, Example], alone: Set[ClassKey], vertex_cost: float
+    ) -> Planned:
         """Place members at low cost, those in `alone` on separate vertices."""
         template = Template(self._rng, vertex_cost)
-        places: dict[Key, Ints] = {}
+        members: dict[ClassKey, Ints] = {}
         for key in sorted(examples, key=alone.__contains__):
-            places[key] = template.place(examples[key], apart=key in alone)
-            template.add(examples[key], places[key])
-        return Planned(template.origin, self._copied(template.origin), places)
+            members[key] = template.place(examples[key], apart=key in alone)
+            template.add(examples[key], members[key])
+        return Planned(template.origin, self._copied(template.origin), members)
 
-    def _strange(self, planned: Planned, examples: Mapping[Key, Example]) -> Iterator[Key]:
+    def _changed(self, planned: Planned, examples: Mapping[ClassKey, Example]) -> Iterator[ClassKey]:
         """Members from whose template vertices the rules derive other edges than from the member itself."""
         if not self._reasoner.predicates:
             return
         copied = InducedReasoner(planned.graph, self._noising.program)
-        for x in {x for x, _ in planned.places}:
-            keys = [key for key in planned.places if key[0] == x]
-            found = copied.masks(np.stack([planned.places[key] for key in keys]))
+        for x in {x for x, _ in planned.members}:
+            keys = [key for key in planned.members if key[0] == x]
+            found = copied.masks(np.stack([planned.members[key] for key in keys]))
             wanted = self._reasoner.masks(np.stack([examples[key].member for key in keys]))
             yield from (keys[i] for i in np.flatnonzero((found != wanted).any(axis=1)))
 
     def _example(self, cover: Cover, member: Ints) -> Example:
         x = len(member)
         edges, weights = np.zeros((x, x), dtype=np.int64), np.zeros((x, x))
-        for name, between in self._between.items():
-            a, b, row = between.among(member)
+        for name, index in self._edges.items():
+            a, b, row = index.among(member)
             np.add.at(edges, (a, b), 1)
             bound = self._noising.program.incoming_sums.get(name)
-            if bound is not None and between.relation.weight is not None:
-                np.add.at(weights, (a, b), between.relation.weight[row] / bound)
+            if bound is not None and index.relation.weight is not None:
+                np.add.at(weights, (a, b), index.relation.weight[row] / bound)
         return Example(member, cover.catalogue.ties(member[None])[0], edges, weights)
 
     def _copied(self, origin: Ints) -> KnowledgeGraph:
         """Graph with the edges of each ordered pair copied from the pair of its origin, -1 for none."""
         u, v = np.nonzero(origin[:, :, 0] >= 0)
         relations = {}
-        for name, between in self._between.items():
-            pair, row = between.rows(origin[u, v, 0], origin[u, v, 1])
-            weight = None if between.relation.weight is None else between.relation.weight[row]
+        for name, index in self._edges.items():
+            pair, row = index.rows(origin[u, v, 0], origin[u, v, 1])
+            weight = None if index.relation.weight is None else index.relation.weight[row]
             relations[name] = Relation(u[pair].astype(np.int64), v[pair].astype(np.int64), weight)
         return KnowledgeGraph(np.arange(len(origin)).astype(str).astype(object), relations)
 
-    def _build(self, chosen: Choice, planned: Planned, lacks: Sequence[tuple[Cover, Lack]]) -> None:
-        draft, self._before = self._draft, planned
+    def _build(self, chosen: Embedding, planned: Planned, lacks: Sequence[tuple[Cover, Lack]]) -> None:
+        augmentation, self._last = self._augmentation, planned
         vertices = chosen.hosts.copy()
-        vertices[vertices < 0] = draft.new(int((vertices < 0).sum()))
+        vertices[vertices < 0] = augmentation.add_vertices(int((vertices < 0).sum()))
         for name, relation in self._reweighed(planned, vertices).relations.items():
             weights = relation.weight if relation.weight is not None else np.zeros(len(relation))
             ends = vertices[relation.source].tolist(), vertices[relation.target].tolist()
             for u, v, w in zip(*ends, weights.tolist(), strict=True):
-                draft.edge(name, u, v, w)
-        draft.piece(vertices.tolist())
+                augmentation.add_edge(name, u, v, w)
+        augmentation.add_copy(vertices.tolist())
         self._attach(planned, vertices, chosen.degrees)
-        draft.promise(
-            vertices, chosen.degrees[0] - draft.inner[vertices], chosen.degrees[1] - draft.outer[vertices]
+        augmentation.promise(
+            vertices,
+            chosen.degrees[0] - augmentation.inner[vertices],
+            chosen.degrees[1] - augmentation.outer[vertices],
         )
         for cover, _ in lacks:
-            mine = {c: place for (x, c), place in planned.places.items() if x == cover.x}
+            mine = {c: member for (x, c), member in planned.members.items() if x == cover.x}
             if mine:
                 cover.add(vertices[np.stack(list(mine.values()))], np.array(list(mine), dtype=np.int64))
 
     def _attach(self, planned: Planned, vertices: Ints, degrees: Ints) -> None:
         """Tie a copy on new vertices only to the rest, if possible by an edge that is needed anyway."""
-        draft = self._draft
+        augmentation = self._augmentation
         count, component = planned.graph.components()
         for c in range(count):
             mine = np.flatnonzero(component == c)
-            if (vertices[mine] < draft.graph.n).any():
+            if (vertices[mine] < augmentation.graph.n).any():
                 continue
-            lack = degrees - np.stack([draft.inner[vertices], draft.outer[vertices]])
+            lack = degrees - np.stack([augmentation.inner[vertices], augmentation.outer[vertices]])
             phi, at = np.unravel_index(int(lack[:, mine].argmax()), (2, len(mine)))
-            draft.tie_to_partner(int(vertices[mine[at]]), incoming=bool(phi == 0))
+            augmentation.tie_to_partner(int(vertices[mine[at]]), incoming=bool(phi == 0))
 
     def _reweighed(self, planned: Planned, row: Ints) -> KnowledgeGraph:
         """Draw weights for a copy from which the rules derive the same in every member."""
@@ -307,7 +298,7 @@ class Pieces:
             return graph
         for _ in range(_ATTEMPTS):
             drawn = self._noising.copies(graph, self._rng)
-            if self._fits(drawn, row) and all(self._same(graph, drawn, p) for p in _by_size(planned)):
+            if self._fits(drawn, row) and self._derive_same(graph, drawn, planned):
                 return drawn
         return graph
 
@@ -316,18 +307,18 @@ class Pieces:
         return all(
             r.weight is None
             or (
-                np.bincount(r.target, weights=r.weight, minlength=graph.n) <= self._draft.room(name, row)
+                np.bincount(r.target, weights=r.weight, minlength=graph.n)
+                <= self._augmentation.room(name, row)
             ).all()
             for name, r in graph.relations.items()
         )
 
-    def _same(self, one: KnowledgeGraph, other: KnowledgeGraph, places: Ints) -> bool:
+    def _derive_same(self, one: KnowledgeGraph, other: KnowledgeGraph, planned: Planned) -> bool:
         if not self._reasoner.predicates:
             return True
-        found = [InducedReasoner(g, self._noising.program).masks(places) for g in (one, other)]
-        return bool((found[0] == found[1]).all())
-
-
-def _by_size(planned: Planned) -> list[Ints]:
-    sizes = {x for x, _ in planned.places}
-    return [np.stack([p for (x, _), p in planned.places.items() if x == size]) for size in sorted(sizes)]
+        first, second = (InducedReasoner(graph, self._noising.program) for graph in (one, other))
+        for size in sorted({x for x, _ in planned.members}):
+            members = np.stack([member for (x, _), member in planned.members.items() if x == size])
+            if (first.masks(members) != second.masks(members)).any():
+                return False
+        return True

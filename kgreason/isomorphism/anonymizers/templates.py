@@ -11,22 +11,23 @@ import numpy.typing as npt
 from kgreason.base.jit import Doubles, Ints, Rows, kernel
 
 _STEPS = 200_000  # placements that are examined for each class
+_FULL = 0.9  # share of a bound on incoming weights that members may use
 
 
 @dataclass(frozen=True, eq=False)
 class Example:
-    """Member of a class, with the edges between its vertices.
+    """Member of a class, with the edges between its vertices; arrays have the shape (x, x).
 
     Attributes
     ----------
     member
         Vertices of the graph in canonical order, shape (x,).
     kinds
-        Pair type of each two vertices, 0 for none; the diagonal contains loops; shape (x, x).
+        Pair type of each two vertices, 0 for none; the diagonal contains loops.
     edges
-        Number of edges of each ordered pair, shape (x, x).
+        Number of edges of each ordered pair.
     weights
-        Sum of the weights that count towards a bound on incoming weights, as a share of the bound; shape (x, x).
+        Sum of the weights that count towards a bound on incoming weights, as a share of the bound.
     """
 
     member: Ints
@@ -38,12 +39,8 @@ class Example:
 class Template:
     """Template under construction from members of classes.
 
-    Attributes
-    ----------
-    kinds
-        Pair type of each two vertices, -1 for undetermined pairs, which no member contains; shape (t, t).
-    origin
-        For each pair of vertices, the pair of graph vertices from which its edges are copied; shape (t, t, 2).
+    `kinds` are the pair types of each two vertices, -1 for undetermined pairs, which no member contains; shape (t, t).
+    `origin` is the pair of graph vertices from which the edges of each pair are copied; shape (t, t, 2).
     """
 
     def __init__(self, rng: np.random.Generator, vertex_cost: float) -> None:
@@ -56,29 +53,22 @@ class Template:
         return len(self.kinds)
 
     def place(self, example: Example, *, apart: bool = False) -> Ints:
-        """Place a member at low cost, on pairs that are equal already or undetermined.
+        """Place a member at low cost, on pairs that are equal already or undetermined; `apart`: on new vertices only.
 
-        Parameters
-        ----------
-        apart
-            Whether to place it on new vertices only.
-
-        Returns
-        -------
-        Vertices of the template, those from its length on new; shape (x,).
+        Returns vertices of the template, those from its length on new; shape (x,).
         """
-        place = [-1] * len(example.kinds) if apart else self._cheapest(example)
-        new = iter(range(len(self), len(self) + len(place)))
-        return np.array([v if v >= 0 else next(new) for v in place], dtype=np.int64)
+        placement = [-1] * len(example.kinds) if apart else self._cheapest(example)
+        new = iter(range(len(self), len(self) + len(placement)))
+        return np.array([v if v >= 0 else next(new) for v in placement], dtype=np.int64)
 
-    def add(self, example: Example, place: Ints) -> None:
-        """Add a member at its place."""
-        fresh = max(0, int(place.max()) + 1 - len(self))
+    def add(self, example: Example, placement: Ints) -> None:
+        """Add a member at its placement."""
+        fresh = max(0, int(placement.max()) + 1 - len(self))
         self.kinds = np.pad(self.kinds, (0, fresh), constant_values=-1)
         self.origin = np.pad(self.origin, ((0, fresh), (0, fresh), (0, 0)), constant_values=-1)
         self._incoming = np.pad(self._incoming, (0, fresh))
-        for a, u in enumerate(place):
-            for b, v in enumerate(place):
+        for a, u in enumerate(placement):
+            for b, v in enumerate(placement):
                 if self.kinds[u, v] < 0:
                     self.kinds[u, v] = example.kinds[a, b]
                     self.origin[u, v] = example.member[a], example.member[b]
@@ -92,13 +82,10 @@ class Template:
         orders: tuple[Any, ...] = _order(example.kinds != 0), self._rng.permutation(len(self))
         best = np.zeros(x, dtype=np.int64)
         known = np.ascontiguousarray(self.kinds)
-        given: tuple[Any, ...] = known, *member, *orders, self._vertex_cost, _FULL, _STEPS, *room, best
-        cheapest(*given)
+        arguments: tuple[Any, ...] = known, *member, *orders, self._vertex_cost, _FULL, _STEPS, *room, best
+        cheapest(*arguments)
         found: list[int] = best.tolist()
         return found
-
-
-_FULL = 0.9  # share of a bound on incoming weights that members may use
 
 
 def _order(tied: npt.NDArray[np.bool_]) -> Ints:
@@ -111,7 +98,7 @@ def _order(tied: npt.NDArray[np.bool_]) -> Ints:
 
 
 @kernel
-def _added(known: Rows, kinds: Rows, edges: Rows, place: Ints, order: Ints, depth: int, v: int) -> int:
+def _added(known: Rows, kinds: Rows, edges: Rows, placement: Ints, order: Ints, depth: int, v: int) -> int:
     """Number of edges to add if the next position gets vertex v (-1: a new one); -1 if it does not fit."""
     a = order[depth]
     more: int = edges[a, a] if v < 0 or known[v, v] < 0 else 0
@@ -119,7 +106,7 @@ def _added(known: Rows, kinds: Rows, edges: Rows, place: Ints, order: Ints, dept
         return -1
     for lower in range(depth):
         b = order[lower]
-        u = place[b]
+        u = placement[b]
         if v < 0 or u < 0:
             more += edges[a, b] + edges[b, a]
             continue
@@ -135,16 +122,16 @@ def _added(known: Rows, kinds: Rows, edges: Rows, place: Ints, order: Ints, dept
 
 
 @kernel
-def _roomy(known: Rows, weights: Doubles, incoming: Doubles, place: Ints, full: float) -> bool:
+def _roomy(known: Rows, weights: Doubles, incoming: Doubles, placement: Ints, full: float) -> bool:
     """Whether incoming weights satisfy their bound at existing vertices."""
-    x = len(place)
+    x = len(placement)
     for b in range(x):
-        v = place[b]
+        v = placement[b]
         if v < 0:
             continue
         total = incoming[v]
         for a in range(x):
-            if place[a] < 0 or known[place[a], v] < 0:
+            if placement[a] < 0 or known[placement[a], v] < 0:
                 total += weights[a * x + b]
         if total > full:
             return False
@@ -154,36 +141,20 @@ def _roomy(known: Rows, weights: Doubles, incoming: Doubles, place: Ints, full: 
 @kernel
 def cheapest(
     known: Rows, kinds: Rows, edges: Rows, weights: Doubles, incoming: Doubles, order: Ints, vertices: Ints,
-    vertex_cost: float, full: float, steps: int, place: Ints, next_: Ints, costs: Doubles, best: Ints,
+    vertex_cost: float, full: float, steps: int, placement: Ints, next_: Ints, costs: Doubles, best: Ints,
 ) -> float:  # fmt: skip
-    """Place a member at low cost, by depth-first search with a limited number of steps.
+    """Place a member at low cost, by depth-first search with a limited number of steps; returns the cost.
 
-    Parameters
-    ----------
-    known
-        Pair types of the template, -1 where undetermined; shape (t, t).
-    kinds, edges, weights
-        Pair types of the member, numbers of edges, and additions to incoming weights, which may reach `full` at each
-        vertex; shape (x, x), the last flat.
-    order, vertices
-        Order in which positions are filled, and order in which vertices are tried.
-    vertex_cost
-        Cost of a new vertex, in edges.
-    place, next_, costs
-        Scratch arrays of lengths x, x + 1 and x + 1.
-    best
-        Output: vertex of each position, -1 for a new one.
-
-    Returns
-    -------
-    float
-        Cost of the placement.
+    The template is `known` by its pair types, -1 where undetermined, shape (t, t); the member by `kinds`, `edges` and
+    flat `weights` as in `Example`. Incoming weights may reach `full` at each vertex. Positions are filled in `order`,
+    for which `vertices` are tried in theirs; a new vertex costs `vertex_cost` edges. The output `best` is the vertex of
+    each position, -1 for a new one; `placement`, `next_` and `costs` are scratch arrays of lengths x, x + 1 and x + 1.
     """
     x, t = len(order), len(vertices)
     least = x * vertex_cost
     for a in range(x):
         best[a] = -1
-        place[a] = -1
+        placement[a] = -1
         for b in range(x):
             least += edges[a, b]
     depth = 0
@@ -191,14 +162,14 @@ def cheapest(
     costs[0] = 0.0
     while depth >= 0 and steps > 0:
         if depth == x:
-            if costs[depth] < least and _roomy(known, weights, incoming, place, full):
+            if costs[depth] < least and _roomy(known, weights, incoming, placement, full):
                 least = costs[depth]
                 for a in range(x):
-                    best[a] = place[a]
+                    best[a] = placement[a]
             depth -= 1
             continue
         a = order[depth]
-        place[a] = -1
+        placement[a] = -1
         i = next_[depth]
         if i > t:
             depth -= 1
@@ -208,15 +179,15 @@ def cheapest(
         steps -= 1
         taken = False
         for lower in range(depth):
-            if v >= 0 and place[order[lower]] == v:
+            if v >= 0 and placement[order[lower]] == v:
                 taken = True
         if taken:
             continue
-        more = _added(known, kinds, edges, place, order, depth, v)
+        more = _added(known, kinds, edges, placement, order, depth, v)
         cost = costs[depth] + more + (vertex_cost if v < 0 else 0.0)
         if more < 0 or cost >= least:
             continue
-        place[a] = v
+        placement[a] = v
         depth += 1
         costs[depth] = cost
         next_[depth] = 0

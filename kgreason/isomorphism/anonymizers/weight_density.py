@@ -6,6 +6,7 @@ also keep their sides keep those of rules that add weights.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -13,13 +14,20 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.errors import AnonymizationError
-from kgreason.graph.knowledge_graph import Weights
+from kgreason.graph.knowledge_graph import Relation, Weights
 from kgreason.language.check.checked_program import CheckedProgram, Filter
 from kgreason.language.check.expressions import COMPARISONS, walk
 from kgreason.language.check.weight_visibility import Use, weight_uses
 from kgreason.language.syntax.syntax_tree import Binary, Constant
 
-Ints = npt.NDArray[np.int64]
+GRID = (
+    1_000_000  # released weights are multiples of 1/GRID, so that rules read the same numbers from the file
+)
+Units = npt.NDArray[np.int64]  # weights in multiples of 1/GRID
+
+_ROUNDS = 100  # of repeating draws that lie outside
+_MANY = 20_000  # number of edges from which weights have a third significant digit
+_SPARSE = 20  # levels per decade for each of the parallel edges
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _ABOVE = {">": (False,), "<=": (False,), ">=": (True,), "<": (True,)}
 
@@ -28,16 +36,9 @@ _ABOVE = {">": (False,), "<=": (False,), ">=": (True,), "<": (True,)}
 class Cuts:
     """Thresholds (cuts) that divide weights into sides.
 
-    Attributes
-    ----------
-    value
-        Ascending, shape (c,).
-    above
-        Whether weights equal to the value lie on its upper side, shape (c,). A value that rules test for equality
-        occurs twice, once with either.
+    Values ascend, shape (c,); `above` says of each whether weights equal to it lie on its upper side. A value that
+    rules test for equality occurs twice, once with either.
 
-    Examples
-    --------
     >>> cuts = Cuts.of([(0.5, False), (0.2, True)])
     >>> cuts.side(np.array([0.1, 0.2, 0.5, 0.6])).tolist()
     [0, 1, 1, 2]
@@ -56,7 +57,7 @@ class Cuts:
     def __len__(self) -> int:
         return len(self.value)
 
-    def side(self, weight: Weights) -> Ints:
+    def side(self, weight: Weights) -> npt.NDArray[np.int64]:
         """Number of cuts below each weight, in the shape of `weight`."""
         side = np.zeros(weight.shape, dtype=np.int64)
         for value, above in zip(self.value.tolist(), self.above.tolist(), strict=True):
@@ -65,36 +66,23 @@ class Cuts:
 
 
 @dataclass(frozen=True, eq=False)
-class Sight:
-    """Dependence of the rules on the weights of a relation.
-
-    Attributes
-    ----------
-    use
-        Kind of use, from unread to arbitrary.
-    single
-        Cuts of single weights.
-    added
-        Cuts of sums of weights into one vertex.
-    """
+class Thresholds:
+    """Dependence of the rules on the weights of a relation: cuts of single weights, and of sums into one vertex."""
 
     use: Use
     single: Cuts
     added: Cuts
 
 
-BLIND = Sight(Use.UNREAD, Cuts.of(()), Cuts.of(()))
-"""Of a relation that no rule looks at."""
+NO_THRESHOLDS = Thresholds(Use.UNREAD, Cuts.of(()), Cuts.of(()))  # of a relation whose weights no rule reads
 
 
-def sights(program: CheckedProgram) -> dict[str, Sight]:
+def thresholds(program: CheckedProgram) -> dict[str, Thresholds]:
     """Dependence of the rules on the weights of each edge predicate.
 
-    Examples
-    --------
     >>> from kgreason.language.check.program_checker import load_text
     >>> text = '@edge("own"). p(Y) :- own(X,Y,W), V = msum(W, <X>), V > 0.5. q(X) :- own(X,_,W), W >= 0.2.'
-    >>> own = sights(load_text(text))["own"]
+    >>> own = thresholds(load_text(text))["own"]
     >>> own.use, own.single.value.tolist(), own.added.value.tolist(), own.added.above.tolist()
     (<Use.ADDED: 2>, [0.2, 0.5], [0.5], [False])
     """
@@ -104,16 +92,16 @@ def sights(program: CheckedProgram) -> dict[str, Sight]:
         return Cuts.of((value, above) for value in values for above in compared.get(value, {False, True}))
 
     return {
-        name: Sight(use.use, cuts({*use.constants, *use.bounds}), cuts(use.bounds))
+        name: Thresholds(use.use, cuts({*use.constants, *use.bounds}), cuts(use.bounds))
         for name, use in weight_uses(program).items()
     }
 
 
 def _compared(program: CheckedProgram) -> dict[float, set[bool]]:
     """Numbers that rules compare with, and the sides of equal weights."""
-    found: dict[float, set[bool]] = {}
+    found: defaultdict[float, set[bool]] = defaultdict(set)
     for operator, value in _comparisons(program):
-        found.setdefault(value, set()).update(_ABOVE.get(operator, (False, True)))
+        found[value].update(_ABOVE.get(operator, (False, True)))
     return found
 
 
@@ -129,13 +117,16 @@ def _comparisons(program: CheckedProgram) -> Iterable[tuple[str, float]]:
                     yield _MIRRORED.get(node.operator, node.operator), float(node.left.value)
 
 
-GRID = 1_000_000
-"""Released weights are multiples of 1/GRID, so that what was reasoned on is what stands in the file."""
+def weights_of(relation: Relation) -> Weights:
+    """Weights of a relation that has some."""
+    assert relation.weight is not None
+    return relation.weight
 
-Units = npt.NDArray[np.int64]
-_ROUNDS = 100
-_MANY = 20_000  # number of edges from which weights have a third significant digit
-_SPARSE = 20  # levels per decade for each of the parallel edges
+
+def in_units(weights: Weights) -> Units:
+    """Weights in grid units."""
+    units: Units = np.rint(weights * GRID).astype(np.int64)
+    return units
 
 
 def decimal_levels(digits: int) -> Units:
@@ -187,12 +178,7 @@ class WeightDensity:
 
     @classmethod
     def fit(cls, weights: Weights, relation: str, parallel: int = 1) -> WeightDensity:
-        """Fit to the weights of a relation.
-
-        Parameters
-        ----------
-        parallel
-            Maximum number of edges from one vertex to another; they need different weights.
+        """Fit to the weights of a relation, of which at most `parallel` edges lead from one vertex to another.
 
         Raises
         ------
@@ -209,7 +195,7 @@ class WeightDensity:
         enough = int(np.ceil(np.log10(_SPARSE * max(parallel, 1))))
         levels = decimal_levels(min(6, max(enough, 3 if len(weights) > _MANY else 2)))
         constants = levels[:0]
-        if parallel == 1 and len(weights) and np.ptp(np.rint(weights * GRID)) == 0:
+        if parallel == 1 and len(weights) and np.ptp(in_units(weights)) == 0:
             unit = np.rint(weights[0] * GRID)
             constants = np.concatenate([levels[levels < unit][-1:], levels[levels > unit][:1]])
         if not len(weights) or float(weights.std()) < 1e-6:
@@ -222,8 +208,6 @@ class WeightDensity:
 
         If hardly any draw lies between the smallest and the greatest of the levels, the nearer of the two is taken.
 
-        Examples
-        --------
         >>> density = WeightDensity.fit(np.array([0.2, 0.9, 1.0]), "own")
         >>> drawn = density.draw(np.random.default_rng(0), 1000)
         >>> bool(np.isin(drawn, density.levels).all())
@@ -246,15 +230,7 @@ class WeightDensity:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Sample of drawn weights to draw from again, so that new weights repeat existing ones.
-
-    Attributes
-    ----------
-    units
-        Weights in grid units, ascending, not empty.
-    levels
-        Weights that may be released, as in the density.
-    """
+    """Sample of drawn weights, ascending and not empty, to draw from, so that new weights repeat existing ones."""
 
     units: Units
     levels: Units
@@ -262,8 +238,6 @@ class Sample:
     def draw(self, rng: np.random.Generator, size: int, levels: Units | None = None) -> Units:
         """Draw weights that lie within a range of adjacent levels; if there are none, the levels nearest to any.
 
-        Examples
-        --------
         >>> sample = Sample(np.array([3, 3, 8]), decimal_levels(1))
         >>> drawn = sample.draw(np.random.default_rng(0), 9, np.arange(2, 6))
         >>> np.unique(drawn).tolist()

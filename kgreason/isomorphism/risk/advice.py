@@ -17,12 +17,12 @@ from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.graph.parts import beside, inside
 from kgreason.graph.subgraphs.member_pools import MOST
 from kgreason.graph.subgraphs.patterns import LARGEST
-from kgreason.isomorphism.anonymizers.bisection import partition
+from kgreason.isomorphism.anonymizers.partition import partition
+from kgreason.isomorphism.arguments import attacked_sizes
 from kgreason.isomorphism.risk.candidate_counts import Exposure, of_subgraphs, of_vertices, surveys
-from kgreason.isomorphism.risk.method_costs import Cost, of_kguard, of_klone, of_published
-from kgreason.isomorphism.risk.missing_images import Lacking, lacking
+from kgreason.isomorphism.risk.method_costs import Cost, Lacking, lacking, of_kguard, of_klone, of_published
 from kgreason.isomorphism.risk.occurrences import Survey
-from kgreason.isomorphism.settings import MAX_STORED, MAX_SUBGRAPHS, MAX_VERTICES
+from kgreason.isomorphism.settings import MAX_STORED, MAX_SUBGRAPHS, MAX_VERTICES, Settings
 from kgreason.isomorphism.verification.checker import check_parameters
 from kgreason.isomorphism.verification.population import small_components
 from kgreason.language.check.checked_program import CheckedProgram
@@ -30,7 +30,6 @@ from kgreason.language.check.genericity import hidden_vertices
 from kgreason.release.pipeline import Clock
 
 EXAMINED = range(2, 7)  # default sizes of the examined x-subgraphs
-USUAL = 4  # default size of the x-subgraphs that an attacker knows, as for `anonymize`
 PART = 1_000  # vertices per part of a split graph
 DIVIDED = 200_000  # maximum number of vertices of a graph that is split to count the lost edges
 
@@ -111,9 +110,8 @@ class _Advisor:
         several = [self._kguard(wanted)] if len(wanted) > 1 else []
         klone = self._klone(max((x for x in sizes if x <= most), default=sizes[0]), rng)
         others = [self._published(reach), self._split(reach)] if reach else []
-        best = (
-            several[0] if several else next((m for m in single if reach and m.options == f"-x {reach}"), None)
-        )
+        alone = single[sizes.index(reach)] if reach else None
+        best = several[0] if several else alone
         methods = (*single, *several, klone, *others)
         return Advice(methods, *self._choice(best, klone, most, reach))
 
@@ -124,7 +122,7 @@ class _Advisor:
             return f"--split {PART}", "the graph is too large as a whole"
         if not best.lacking or best.cost is None or klone.cost is None:
             many = "more than a billion" if best.subgraphs is None else f"{best.subgraphs:,}"
-            return best.options, f"{many} subgraphs; how many lack images was not looked at"
+            return best.options, f"{many} subgraphs; how many lack images was not examined"
         lacks, total = sum(f.lacking for f in best.lacking), sum(f.total for f in best.lacking)
         about = "" if all(f.exact for f in best.lacking) else "about "
         why = f"{about}{lacks:,.0f} of {total:,} subgraphs lack images"
@@ -167,12 +165,11 @@ class _Advisor:
         return "more than a billion subgraphs" if self.surveyed[x].total is None else ""
 
     def _klone(self, x: int, rng: np.random.Generator) -> Method:
-        surveyed = self.surveyed[x]
-        made = partial(Method, "klone", "--method klone")
+        name, options = "klone", "--method klone"
         if self.k * self.graph.n > MAX_VERTICES:
-            return made(remark=f"more than {MAX_VERTICES:,} vertices", feasible=False)
-        cost = of_klone(self.graph, self.k, surveyed.total or MAX_SUBGRAPHS, rng)
-        return made(cost=cost, remark="protects every x")
+            return Method(name, options, remark=f"more than {MAX_VERTICES:,} vertices", feasible=False)
+        cost = of_klone(self.graph, self.k, self.surveyed[x].total or MAX_SUBGRAPHS, rng)
+        return Method(name, options, cost=cost, remark="protects every x")
 
     def _published(self, x: int) -> Method:
         surveyed, options = self.surveyed[x], f"-x {x} --mode published"
@@ -195,8 +192,7 @@ class _Advisor:
             return made(remark=str(error).splitlines()[0], feasible=False)
         lost = self.graph.m - inside(self.graph, parts).m
         share = lost / max(1, self.graph.m)
-        remark = f"{parts.max() + 1:,} parts; loses {lost:,} edges between them ({share:.0%})"
-        return made(remark=remark)
+        return made(remark=f"{parts.max() + 1:,} parts; loses {lost:,} edges between them ({share:.0%})")
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,12 +276,8 @@ def measure(
 ) -> Risk:
     """Measure the risk of a graph, and compare all methods.
 
-    Parameters
-    ----------
-    asked
-        Sizes of the x-subgraphs that an attacker may know; `None`: the default sizes.
-    most
-        Above this number of x-subgraphs, only a random part of them is examined.
+    `asked` are the sizes of the x-subgraphs that an attacker may know; `None`: the default sizes. Above `most`
+    x-subgraphs, only a random part of them is examined.
 
     Raises
     ------
@@ -296,7 +288,7 @@ def measure(
         check_parameters(graph, k if asked else 1, x)
         small_components(graph, x)  # refuses sizes that are too large
     sizes = tuple(asked or (x for x in EXAMINED if x <= graph.n)) or (1,)
-    target = max(sizes) if asked else min(USUAL, max(sizes))
+    target = max(sizes) if asked else min(*attacked_sizes(Settings.x), max(sizes))
     commute = not hidden_vertices(rules)
     advised = sizes if commute else tuple(sorted({*sizes, *range(2, target)}))
     progress.step("Comparing vertices")

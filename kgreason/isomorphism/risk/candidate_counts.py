@@ -1,13 +1,13 @@
-"""Candidate counts: the number of vertices that fit an attacker's knowledge of a vertex, before anonymization.
+"""Candidate counts: the number of vertices that fit an attacker's knowledge of a vertex.
+
+They are compared before and after anonymization for the reports. The figures are defined in docs/risk.md.
 
 References
 ----------
 M. Hay, G. Miklau, D. Jensen, D. Towsley, P. Weis, "Resisting structural re-identification in anonymized social
-networks", PVLDB 1(1), 2008: vertex refinement queries.
-
+networks", PVLDB 1(1), 2008: vertex refinement queries, candidate sets.
 K. El Emam, F. K. Dankar, "Protecting privacy using k-anonymity", JAMIA 15(5), 2008 (prosecutor, journalist).
 F. K. Dankar, K. El Emam, "A method for evaluating marketer re-identification risk", PAIS 2010.
-M. Hay and others, PVLDB 1(1), 2008 (candidate sets). The figures are defined in docs/risk.md.
 """
 
 from __future__ import annotations
@@ -19,23 +19,38 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.base.jit import Ints
 from kgreason.base.progress import SILENT, Progress
-from kgreason.graph.knowledge_graph import KnowledgeGraph
-from kgreason.graph.parts import beside
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
+from kgreason.graph.parts import beside, inside
 from kgreason.graph.refinement import Sides, degrees, effort, neighbourhoods, refine
-from kgreason.isomorphism.risk.occurrences import Standing, Survey, survey
+from kgreason.isomorphism.attacks.attack_settings import PARTS, Part, World, induced, united
+from kgreason.isomorphism.attacks.known_parts import Means, Parts, candidates, draw_parts
+from kgreason.isomorphism.risk.occurrences import Incidence, Survey, survey
 from kgreason.isomorphism.verification.release_index import Space
 from kgreason.language.check.checked_program import CheckedProgram
-
-Ints = npt.NDArray[np.int64]
+from kgreason.release.report.candidate_tables import Candidates, CandidateSets, by_classes
 
 MOST = 1 << 26  # edges of all neighbourhoods; above, neighbourhoods are not examined
+
+# limits of the comparison before and after anonymization, whose time is to be small against that of the anonymization
+TARGETS = 200  # target subgraphs of each size
+OCCURRENCES = 50_000  # examined in either graph
+MOST_EDGES = 50_000  # of both graphs; above, x-subgraphs are not examined
+LARGEST = 5  # vertices of an x-subgraph
+NEIGHBOURHOODS = 1 << 20  # edges of all neighbourhoods; above, neighbourhoods are not examined
+REFINED = 200_000  # edges of both graphs; above, only degrees are examined
+TOO_LARGE = "not looked at, the graphs are too large for a report; `kgreason attack` looks"
+GROUND = next(part for part in PARTS if part.name == "part:edges")
+RULES = next(part for part in PARTS if part.name == "part:weights+rules")
 
 
 def knowledge(
     graph: KnowledgeGraph, most: int | None = None, *, refined: bool = True
 ) -> Iterator[tuple[str, Ints | None]]:
     """Partitions of the vertices into indistinguishable ones, from little knowledge to much.
+
+    In- and out-degrees count edges of all relations. All knowledge beyond degrees distinguishes relations.
 
     Parameters
     ----------
@@ -47,12 +62,7 @@ def knowledge(
     Yields
     ------
     tuple
-        Name of the knowledge, and the class of each vertex, int64, shape (n,); `None` if it is not
-        examined.
-
-    Notes
-    -----
-    In- and out-degrees count edges of all relations. All knowledge beyond degrees distinguishes relations.
+        Name of the knowledge, and the class of each vertex, int64, shape (n,); `None` if it is not examined.
 
     Examples
     --------
@@ -225,20 +235,12 @@ def of_subgraphs(
 ) -> Iterator[Exposure]:
     """Exposure to an attacker who knows an x-subgraph around the target, or its whole smaller component.
 
-    Parameters
-    ----------
-    graph
-        The graph, or the disjoint union of it and the population.
-    surveyed
-        Surveys of size x and of the sizes of smaller components.
-    n
-        Number of vertices of the graph; later vertices belong to the population.
-    derived
-        Derived predicates.
+    The graph has the vertices 0 .. n-1, those after them belong to the population. `surveyed` are the surveys of size x
+    and of the sizes of smaller components.
     """
     component = graph.components()[1]
     size = np.minimum(np.bincount(component)[component], x)[:n]
-    looked = None if all(surveyed[s].exact for s in np.unique(size)) else surveyed[x].looked
+    examined = None if all(surveyed[s].exact for s in np.unique(size)) else surveyed[x].examined
     what = f"part of {x} {'vertex' if x == 1 else 'vertices'}"
     for full, name in ((False, f"{what}, ground edges"), (True, f"{what}, with {', '.join(derived)}")):
         if full and not derived:
@@ -246,22 +248,99 @@ def of_subgraphs(
         candidates, population = (np.zeros(n, dtype=np.int64) for _ in range(2))
         for s in np.unique(size).tolist():
             mine = size == s
-            standing = surveyed[s].full if full else surveyed[s].ground
-            for target, found in zip((candidates, population), _fewest(standing, n), strict=True):
+            incidence = surveyed[s].full if full else surveyed[s].ground
+            for target, found in zip((candidates, population), _fewest(incidence, n), strict=True):
                 target[mine] = np.maximum(found[mine], 0)
-        yield Exposure(name, candidates, population, k, looked)
+        yield Exposure(name, candidates, population, k, examined)
 
 
-def _fewest(standing: Standing, n: int) -> tuple[Ints, Ints]:
+def _fewest(incidence: Incidence, n: int) -> tuple[Ints, Ints]:
     """Smallest number of candidates of each vertex, in the graph and in the population."""
-    inside = standing.counts(0, n)
-    inside = np.where(inside > 0, inside, standing.n)  # positions without vertices of the graph do not matter
-    if standing.n == n:
-        found = standing.fewest(inside)
+    inside = incidence.counts(0, n)
+    # positions without vertices of the graph do not matter
+    inside = np.where(inside > 0, inside, incidence.n)
+    if incidence.n == n:
+        found = incidence.fewest(inside)
         return found, found
-    outside = np.maximum(inside, standing.counts(n))
-    return standing.fewest(inside)[:n], standing.fewest(outside)[:n]
+    outside = np.maximum(inside, incidence.counts(n))
+    return incidence.fewest(inside)[:n], incidence.fewest(outside)[:n]
 
 
 def _mean(values: npt.NDArray[Any]) -> float:
     return float(values.mean()) if len(values) else 0.0
+
+
+def exposures(
+    original: KnowledgeGraph,
+    released: KnowledgeGraph,
+    mapping: Vertices,
+    rules: CheckedProgram,
+    sizes: Sequence[int],
+    parts: Vertices | None = None,
+    rng: np.random.Generator | None = None,
+    progress: Progress = SILENT,
+) -> list[Candidates]:
+    """Candidates of vertices by degrees and neighbourhoods, and of x-subgraphs, before and after anonymization.
+
+    Attackers know x-subgraphs of the `sizes`, which are examined on samples drawn by `rng`; `None`: they are not
+    examined. The other parameters are those of `kgreason.verify`.
+    """
+    progress.step("Comparing risks before and after")
+    found = list(_of_vertices(original, released, mapping))
+    return [*found, *_of_parts(original, released, mapping, rules, sizes, parts, rng)]
+
+
+def _of_vertices(
+    original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices
+) -> Iterator[Candidates]:
+    both, n = united(original, released), original.n
+    for name, classes in knowledge(both, NEIGHBOURHOODS, refined=both.m <= REFINED):
+        if classes is None:
+            yield Candidates(name, remark=TOO_LARGE)
+        else:
+            yield by_classes(name, classes[:n], classes[n:], mapping)
+
+
+def _of_parts(
+    original: KnowledgeGraph,
+    released: KnowledgeGraph,
+    mapping: Vertices,
+    rules: CheckedProgram,
+    sizes: Sequence[int],
+    parts: Vertices | None,
+    rng: np.random.Generator | None,
+) -> Iterator[Candidates]:
+    """Candidates of x-subgraphs without and with knowledge of the rules; the attacker knows the released weights."""
+    whole = original if parts is None else inside(original, parts)
+    before = World(original, original, np.arange(original.n), whole)
+    after = World(induced(released, mapping), released, mapping, whole)
+    means = Means({"rules": rules}, OCCURRENCES)
+    for size in sizes:
+        kinds = [(GROUND, "ground edges")]
+        if rules.derived:
+            kinds.append((RULES, f"with {', '.join(rules.derived)}"))
+        names = [
+            (part, f"part of {size} {'vertex' if size == 1 else 'vertices'}, {what}") for part, what in kinds
+        ]
+        if size > LARGEST or rng is None or original.m + released.m > MOST_EDGES:
+            yield from (Candidates(name, remark=TOO_LARGE) for _, name in names)
+            continue
+        drawn = draw_parts(whole, size, TARGETS, rng)
+        if len(drawn.members):
+            for part, name in names:
+                yield _of_part(name, part, before, after, means, drawn)
+
+
+def _of_part(
+    name: str, part: Part, original: World, released: World, means: Means, drawn: Parts
+) -> Candidates:
+    first, second = (candidates(world, part, means, drawn.members) for world in (original, released))
+    more = [] if drawn.all else [f"a sample of at most {TARGETS} parts"]
+    cut = [graph for found, graph in ((first, "original"), (second, "release")) if not found.complete]
+    if cut:
+        where = " and of the ".join(cut)
+        more.append(f"candidates are at least so many, for not all places of the {where} were looked at")
+    before, after = (
+        CandidateSets(found.sizes, found.right, sampled=not drawn.all) for found in (first, second)
+    )
+    return Candidates(name, before, after, "; ".join(more))

@@ -5,19 +5,23 @@ The constants are fitted to runs of `anonymize`; docs/risk.md describes the runs
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from kgreason.base.jit import Ints
+from kgreason.base.progress import SILENT, Progress
 from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.isomorphism.anonymizers.assembly import is_symmetric
 from kgreason.isomorphism.anonymizers.degree_distributions import DegreeDistribution, choose_across
-from kgreason.isomorphism.risk.missing_images import Lacking
 from kgreason.isomorphism.risk.occurrences import Survey
-
-Ints = npt.NDArray[np.int64]
+from kgreason.isomorphism.verification.images import decide, decide_each
+from kgreason.isomorphism.verification.isomorphism_classes import scrambled
+from kgreason.isomorphism.verification.population import small_components
+from kgreason.isomorphism.verification.release_index import Space
+from kgreason.release.verdicts import NORMAL
 
 MEGABYTES = 300.0  # of a process with all modules loaded
 SECONDS = 2.5  # of a run on a small graph
@@ -30,6 +34,9 @@ PER_EDGE, FEW_PER_EDGE, POWER = 4.0, 1.2, 0.65  # added edges by ground edges of
 FEW, MANY = 0.01, 0.1  # shares of lacking subgraphs between which the number of edges per image grows
 PER_VERTEX = 0.04  # added vertices per added edge
 EXTRA = 1.1  # edges that published KGUARD adds per position of each class
+SAMPLE = 1 << 12  # components of each size that are decided, and members of all classes together
+SAMPLE_OF_CLASS = 1 << 3  # members of a class that are decided at least
+DECIDED = 1 << 12  # estimated number of subgraphs without images up to which all are decided
 
 
 @dataclass(frozen=True)
@@ -47,9 +54,9 @@ class Range:
     high: float
 
     @classmethod
-    def around(cls, value: float, factor: float, least: float = 0.0) -> Range:
+    def around(cls, value: float, factor: float) -> Range:
         """Estimate that may be off by a factor in either direction."""
-        return cls(value, max(least, value / factor), value * factor)
+        return cls(value, value / factor, value * factor)
 
     @property
     def exact(self) -> bool:
@@ -87,12 +94,9 @@ class Cost:
 
 
 def of_klone(graph: KnowledgeGraph, k: int, subgraphs: int, rng: np.random.Generator) -> Cost:
-    """Cost of k copies; degrees are chosen as in KLONE, so the error in edges is a few per cent.
+    """Cost of k copies, with `subgraphs` to verify.
 
-    Parameters
-    ----------
-    subgraphs
-        Number of x-subgraphs that are verified.
+    Degrees are chosen as in KLONE, so the error in edges is a few per cent.
 
     Examples
     --------
@@ -114,6 +118,39 @@ def of_klone(graph: KnowledgeGraph, k: int, subgraphs: int, rng: np.random.Gener
 def _raised(degrees: Ints, k: int, rng: np.random.Generator) -> float:
     current = np.repeat(degrees[:, None], k, axis=1)
     return float((choose_across(current, DegreeDistribution.fit(degrees), rng) - current).sum())
+
+
+@dataclass(frozen=True)
+class Lacking:
+    """Number of attacked subgraphs of one size without k - 1 images in the graph itself.
+
+    Attributes
+    ----------
+    x, total
+        Size; number of attacked subgraphs: the connected sets of x vertices, and smaller components as a whole.
+    lacking, low, high
+        Number of those without images, with a 95 % confidence interval; the three are equal if all were decided.
+    classes, edges
+        Number of classes with a subgraph without images, and the sum of their ground edges.
+    """
+
+    x: int
+    total: int
+    lacking: float
+    low: float
+    high: float
+    classes: int
+    edges: int
+
+    @property
+    def exact(self) -> bool:
+        """Whether all subgraphs were decided."""
+        return self.low == self.high
+
+    @property
+    def share(self) -> float:
+        """Share of the attacked subgraphs that lack images; 0 if there are none."""
+        return self.lacking / self.total if self.total else 0.0
 
 
 def of_kguard(graph: KnowledgeGraph, k: int, found: Lacking) -> Cost:
@@ -147,11 +184,11 @@ def of_published(k: int, surveyed: Survey) -> Cost:
         types = surveyed.catalogue.full.form(int(of[part[0]])).types % space.ground_types
         vertices += lacking * x
         edges += lacking * int(space.pairs.counts[types].sum())
-    apart = edges + EXTRA * x * len(surveyed.counts)
+    diverse = edges + EXTRA * x * len(surveyed.counts)
     total = int(surveyed.counts.sum())
     return Cost(
         Range.around(vertices, 3),
-        Range(apart, edges, 3 * apart),
+        Range(diverse, edges, 3 * diverse),
         Range.around(SECONDS + PUBLISHED_SECONDS * total, 4),
         Range.around(MEGABYTES + PUBLISHED_BYTES * total / 1e6, 2),
     )
@@ -166,3 +203,69 @@ def _disjoint(rows: Ints, most: int) -> int:
             taken.update(row)
             count += 1
     return count
+
+
+def lacking(surveyed: Survey, k: int, progress: Progress = SILENT) -> Lacking:
+    """Decide for a sample of each class, or for all if few lack images, whether subgraphs have k - 1 images."""
+    space, forms = surveyed.catalogue.space, surveyed.catalogue.full
+    rows, of = surveyed.drawn.some(max(SAMPLE_OF_CLASS, SAMPLE // max(1, len(forms))))
+    status = decide_each(space, rows, k, progress)
+    found, low, high = _estimated(surveyed.counts, of, status)
+    without = np.bincount(of[status != 1], minlength=len(forms))
+    if low < high and found <= DECIDED:
+        size, everywhere = surveyed.size, np.arange(space.graph.n, dtype=np.int64)
+        where = space.bonds(size).attacked(space.graph, everywhere) if size > 1 else everywhere[:, None]
+        every = decide(space, size, where, k, progress, hurried=True)
+        forms, without = every.forms, every.lacking
+        found = high = float(every.total - every.satisfied)
+        low = found - every.undecided
+    types = [forms.form(c).types % space.ground_types for c in np.flatnonzero(without).tolist()]
+    edges = sum(int(space.pairs.counts[t].sum()) for t in types)
+    small, *alone = _components(space, surveyed.size, k, progress)
+    found, low, high = (a + b for a, b in zip((found, low, high), alone, strict=True))
+    return Lacking(surveyed.size, int(surveyed.counts.sum()) + small, found, low, high, len(types), edges)
+
+
+def _estimated(counts: Ints, of: Ints, status: Ints) -> tuple[float, float, float]:
+    """Estimate of subgraphs without images and its interval; given-up searches count except at the lower bound."""
+    sampled, sure, without = (
+        np.bincount(of[chosen], minlength=len(counts)) for chosen in (status < 2, status == 0, status != 1)
+    )
+    found, _, high = stratified(counts, sampled, without)
+    return found, stratified(counts, sampled, sure)[1], high
+
+
+def stratified(counts: Ints, sampled: Ints, without: Ints) -> tuple[float, float, float]:
+    """Estimate the number of subgraphs without images from a stratified sample, with a 95 % confidence interval.
+
+    Arrays hold, per class, the numbers of all members, sampled members, and sampled members without images.
+
+    Examples
+    --------
+    Classes that were sampled completely have no error:
+
+    >>> stratified(np.array([4, 2]), np.array([4, 2]), np.array([1, 2]))
+    (3.0, 3.0, 3.0)
+    """
+    divisor = np.maximum(sampled, 1)
+    found = float((counts * without / divisor).sum())
+    likely = (without + 1) / (sampled + 2)  # a sample without lacking members does not exclude them
+    left = 1 - sampled / np.maximum(counts, 1)
+    variance = counts.astype(np.float64) ** 2 * left * likely * (1 - likely) / divisor
+    margin = NORMAL * math.sqrt(float(variance.sum()))
+    if not margin:
+        return found, found, found
+    most = float((counts - sampled + without).sum())
+    return found, max(float(without.sum()), found - margin), min(most, found + margin)
+
+
+def _components(space: Space, size: int, k: int, progress: Progress) -> tuple[int, float, float, float]:
+    """Number of smaller components, of those without images, and its interval."""
+    total, found, low, high = 0, 0.0, 0.0, 0.0
+    for _, rows in small_components(space.graph, size)[0]:
+        some = rows[scrambled(len(rows))[:SAMPLE]]
+        status = decide_each(space, some, k, progress)
+        one = _estimated(np.array([len(rows)]), np.zeros_like(status), status)
+        total += len(rows)
+        found, low, high = found + one[0], low + one[1], high + one[2]
+    return total, found, low, high

@@ -27,18 +27,25 @@ from kgreason.isomorphism.verification.population import count_connected
 from kgreason.isomorphism.verification.release_index import Catalogue, Space
 from kgreason.isomorphism.verification.subgraph_visits import ENDLESS, HANDED, SHARES, Orders, Walker, shares
 
+SAMPLED = 1 << 6  # stored subgraphs of each class
+ROOM = 1 << 31  # maximum number of bytes of the position bits
+PART = 1 << 15  # approximate number of sets of a share
+PENDING = 1 << 18  # number of buffered rows at which the sample is updated
+
+Bits = npt.NDArray[np.uint8]
+
 
 @kernel
-def stand(rows: Rows, places: Rows, width: int, bits: Bytes) -> None:
-    """Set the bit of vertex ``rows[i, p]`` at position ``places[i, p]``; a position has `width` bytes of `bits`."""
+def mark(rows: Rows, positions: Rows, width: int, bits: Bytes) -> None:
+    """Set the bit of vertex ``rows[i, p]`` at position ``positions[i, p]``; a position has `width` bytes of `bits`."""
     for i in range(rows.shape[0]):
         for p in range(rows.shape[1]):
             v = rows[i, p]
-            bits[places[i, p] * width + (v >> 3)] |= 1 << (v & 7)
+            bits[positions[i, p] * width + (v >> 3)] |= 1 << (v & 7)
 
 
 @kernel
-def least(order: Ints, counts: Ints, width: int, bits: Bytes, found: Ints) -> None:
+def first_counts(order: Ints, counts: Ints, width: int, bits: Bytes, found: Ints) -> None:
     """Assign each vertex the count of the first position, in ascending order of counts, at which it occurs.
 
     `found` is -1 for vertices without a count; a vertex at no position keeps it.
@@ -46,36 +53,23 @@ def least(order: Ints, counts: Ints, width: int, bits: Bytes, found: Ints) -> No
     left = len(found)
     i = 0
     while i < len(order) and left > 0:
-        place = order[i]
+        position = order[i]
         for b in range(width):
-            byte = bits[place * width + b]
+            byte = bits[position * width + b]
             if byte:
                 for r in range(8):
                     v = 8 * b + r
                     if byte >> r & 1 and found[v] < 0:
-                        found[v] = counts[place]
+                        found[v] = counts[position]
                         left -= 1
         i += 1
 
 
-Bits = npt.NDArray[np.uint8]
-
-SAMPLED = 1 << 6  # stored subgraphs of each class
-ROOM = 1 << 31  # maximum number of bytes of the position bits
-PART = 1 << 15  # approximate number of sets of a share
-PENDING = 1 << 18  # number of buffered rows at which the sample is updated
-
-
 @dataclass(eq=False)
-class Standing:
-    """Incidence of vertices and positions.
+class Incidence:
+    """Incidence of vertices and positions: `bits` has one bit for each position and vertex.
 
-    Attributes
-    ----------
-    bits
-        One bit for each position and vertex.
-    places
-        Number of the position of each place of each class, shape (classes, x).
+    `positions` are the numbers of the positions of each class, shape (classes, x).
     """
 
     n: int
@@ -84,20 +78,20 @@ class Standing:
     count: int = 0
 
     def __post_init__(self) -> None:
-        self.places = np.empty((0, self.forms.size), dtype=np.int64)
+        self.positions = np.empty((0, self.forms.size), dtype=np.int64)
         self.width = (self.n + 7) // 8
 
     def reserve(self) -> None:
         """Allocate the positions of new classes."""
         new = []
-        for number in range(len(self.places), len(self.forms)):
+        for number in range(len(self.positions), len(self.forms)):
             orbits = self.forms.form(number).automorphisms.min(axis=0)
             _, positions = np.unique(orbits, return_inverse=True)
             new.append(positions.reshape(-1) + self.count)
             self.count += int(positions.max()) + 1
         if not new:
             return
-        self.places = np.concatenate([self.places, np.array(new, dtype=np.int64)])
+        self.positions = np.concatenate([self.positions, np.array(new, dtype=np.int64)])
         if (wanted := self.count * self.width) > len(self.bits):
             if wanted > ROOM:
                 raise AnonymizationError(
@@ -111,7 +105,7 @@ class Standing:
     def add(self, rows: Ints, classes: Ints) -> None:
         """Record sets in canonical order."""
         self.reserve()
-        stand(np.ascontiguousarray(rows), self.places[classes], self.width, self.bits)
+        mark(np.ascontiguousarray(rows), self.positions[classes], self.width, self.bits)
 
     def counts(self, first: int = 0, stop: int | None = None) -> Ints:
         """Number of vertices in ``[first, stop)`` at each position."""
@@ -124,7 +118,7 @@ class Standing:
     def fewest(self, counts: Ints) -> Ints:
         """Smallest count of the positions of each vertex, shape (n,); -1 if it has none."""
         found = np.full(8 * self.width, -1, dtype=np.int64)
-        least(np.argsort(counts, kind="stable"), counts, self.width, self.bits, found)
+        first_counts(np.argsort(counts, kind="stable"), counts, self.width, self.bits, found)
         return found[: self.n]
 
 
@@ -183,7 +177,7 @@ class Survey:
     ----------
     total
         Number of sets; `None`: more than a billion.
-    looked
+    examined
         Number of examined sets: all, or those of random shares of the graph.
     catalogue, counts
         KG-isomorphism classes, and the number of examined sets of each.
@@ -195,17 +189,17 @@ class Survey:
 
     size: int
     total: int | None
-    looked: int
+    examined: int
     catalogue: Catalogue
     counts: Ints
-    full: Standing
-    ground: Standing
+    full: Incidence
+    ground: Incidence
     drawn: Sample
 
     @property
     def exact(self) -> bool:
         """Whether all sets were examined."""
-        return self.looked == self.total
+        return self.examined == self.total
 
 
 def survey(space: Space, size: int, most: int, rng: np.random.Generator, progress: Progress) -> Survey:
@@ -217,7 +211,7 @@ def survey(space: Space, size: int, most: int, rng: np.random.Generator, progres
         If they have too many classes.
     """
     n, catalogue = space.graph.n, Catalogue(space, size)
-    full, counts = Standing(n, catalogue.full), np.zeros(0, dtype=np.int64)
+    full, counts = Incidence(n, catalogue.full), np.zeros(0, dtype=np.int64)
     drawn = Sample(size, rng.integers(0, 2**64, n, dtype=np.uint64))
 
     def take(classes: Ints, rows: Ints) -> None:
@@ -237,9 +231,8 @@ def survey(space: Space, size: int, most: int, rng: np.random.Generator, progres
         _visit(catalogue, take, total, most, rng, progress)
     drawn.settle()
     full.reserve()
-    known = total if size == 1 or total <= MAX_SUBGRAPHS else None
-    found = catalogue, counts, full, _ground(catalogue, full), drawn
-    return Survey(size, known, int(counts.sum()), *found)
+    known = total if total <= MAX_SUBGRAPHS else None
+    return Survey(size, known, int(counts.sum()), catalogue, counts, full, _ground(catalogue, full), drawn)
 
 
 def _visit(
@@ -264,7 +257,7 @@ def _visit(
     progress.step(f"Listing the patterns of {size} vertices")
     patterns = Patterns(adjacency, catalogue)
     patterns.learn(chosen, quota)
-    progress.step(f"Looking where vertices stand among {size}", min(total, most))
+    progress.step(f"Looking where vertices mark among {size}", min(total, most))
     jobs = patterns.jobs(np.full(len(catalogue.full), HANDED), all_open=True)
     orders = Orders(jobs, np.zeros_like(jobs), patterns.canonical)
     waiting, lock = deque(chosen), threading.Lock()
@@ -287,16 +280,16 @@ def _visit(
         together(work, len(chosen), waiting.clear)
 
 
-def _ground(catalogue: Catalogue, full: Standing) -> Standing:
+def _ground(catalogue: Catalogue, full: Incidence) -> Incidence:
     """Incidence without knowledge of derived edges: positions of one ground class are merged."""
     types = catalogue.space.ground_types
-    ground = Standing(full.n, catalogue.ground)
+    ground = Incidence(full.n, catalogue.ground)
     ground.reserve()
     bits = full.bits[: full.count * full.width].reshape(full.count, full.width)
     merged = ground.bits[: ground.count * ground.width].reshape(ground.count, ground.width)
-    for number, places in enumerate(full.places):
+    for number, positions in enumerate(full.positions):
         matrix = catalogue.full.form(number).types % types
         classes, orders = catalogue.ground.classify(matrix.reshape(1, -1))
-        for place, p in zip(ground.places[classes[0]], orders[0], strict=True):
-            merged[place] |= bits[places[p]]
+        for position, p in zip(ground.positions[classes[0]], orders[0], strict=True):
+            merged[position] |= bits[positions[p]]
     return ground

@@ -17,9 +17,17 @@ from kgreason.graph.measures import clustering, coreness, pairs
 from kgreason.release.verdicts import NORMAL
 
 Features = npt.NDArray[np.float64]
+Truth = npt.NDArray[np.bool_]
 
+FEWEST = 10  # minimum number of synthetic vertices, for meaningful halves
+MOST = 3_000  # maximum number of examined vertices of either kind; the standard error is then below 0.008
+FEW = 1_000  # number of synthetic vertices below which several divisions into halves are averaged
+DIVISIONS = 5
+TREES = 40
+LEAF = 3  # minimum number of vertices in a leaf
 NONE = -1.0  # value of a mean, minimum or maximum of nothing
 
+# columns of `features`
 NAMES = (
     *("in-degree", "out-degree", "coreness", "clustering"),
     *(
@@ -29,24 +37,13 @@ NAMES = (
     ),
     *(f"{what} {way}going weight" for way in ("out", "in") for what in ("mean", "least", "greatest")),
 )
-"""Columns of `features`."""
 
 
 def features(graph: KnowledgeGraph, vertices: Vertices) -> Features:
-    """Structural features of vertices.
+    """Structural features of ascending unique vertices, float64, shape (vertices, features), columns as in `NAMES`.
 
-    Parameters
-    ----------
-    vertices
-        int64, ascending, unique.
+    A feature is -1 where there is no neighbour or weight.
 
-    Returns
-    -------
-    ndarray
-        float64, shape (vertices, features), columns as in `NAMES`; -1 where there is no neighbour or weight.
-
-    Examples
-    --------
     >>> graph = KnowledgeGraph.from_edges([("a", "b", 0.5), ("b", "c", 0.25), ("c", "a", 1.0), ("d", "a", 0.75)])
     >>> dict(zip(NAMES, features(graph, np.array([0]))[0].round(2).tolist()))["clustering"]
     0.33
@@ -65,9 +62,9 @@ def features(graph: KnowledgeGraph, vertices: Vertices) -> Features:
 
 def _summary(own: Vertices, values: Weights, vertices: Vertices, n: int) -> list[Features]:
     """Mean, minimum and maximum of the values of the edges at each vertex; `own` are the ends of edges."""
-    place = np.full(n, -1, dtype=np.int64)
-    place[vertices] = np.arange(len(vertices))
-    at = place[own]
+    index = np.full(n, -1, dtype=np.int64)
+    index[vertices] = np.arange(len(vertices))
+    at = index[own]
     order = np.lexsort((values, at))[np.count_nonzero(at < 0) :]
     at, values = at[order], values[order]
     many = np.bincount(at, minlength=len(vertices))
@@ -78,16 +75,6 @@ def _summary(own: Vertices, values: Weights, vertices: Vertices, n: int) -> list
     found[1][some] = values[(end - many)[some]]
     found[2][some] = values[end[some] - 1]
     return found
-
-
-FEWEST = 10  # minimum number of synthetic vertices, for meaningful halves
-MOST = 3_000  # maximum number of examined vertices of either kind; the standard error is then below 0.008
-FEW = 1_000  # number of synthetic vertices below which several divisions into halves are averaged
-DIVISIONS = 5
-TREES = 40
-LEAF = 3  # minimum number of vertices in a leaf
-
-Truth = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -124,16 +111,10 @@ class Detection:
 
 
 def detection(released: KnowledgeGraph, mapping: Vertices, rng: np.random.Generator) -> Detection:
-    """Train a classifier on one half of the vertices and test it on the other half, in both directions.
+    """Train a classifier on one half of the vertices of a release and test it on the other half, in both directions.
 
-    Parameters
-    ----------
-    released
-        Release A.
-    mapping
-        Original vertices of A; int64, shape (n,). All others are synthetic.
-    rng
-        Chooses the halves and, of many vertices, the examined ones.
+    Vertices in the mapping are original, all others synthetic; `rng` chooses the halves and, of many vertices, the
+    examined ones.
 
     References
     ----------
@@ -158,14 +139,14 @@ def detection(released: KnowledgeGraph, mapping: Vertices, rng: np.random.Genera
         kind = "synthetic" if count < FEWEST else "original"
         return Detection(None, None, None, count, f"there are fewer than {FEWEST} {kind} vertices")
     chosen = np.sort(np.concatenate([rng.choice(k, min(len(k), MOST), replace=False) for k in kinds]))
-    seen, truth = features(released, chosen), truth[chosen]
-    areas = [_area(seen, truth, rng) for _ in range(1 if count >= FEW else DIVISIONS)]
+    values, truth = features(released, chosen), truth[chosen]
+    areas = [_area(values, truth, rng) for _ in range(1 if count >= FEW else DIVISIONS)]
     auc = float(np.mean(areas))
     error = _standard_error(auc, int(truth.sum()), int((~truth).sum()))
     return Detection(auc, max(0.0, auc - NORMAL * error), min(1.0, auc + NORMAL * error), count)
 
 
-def _area(seen: Features, truth: Truth, rng: np.random.Generator) -> float:
+def _area(values: Features, truth: Truth, rng: np.random.Generator) -> float:
     """Mean area of two classifiers, each trained on one half and tested on the other."""
     from sklearn.ensemble import ExtraTreesClassifier
     from sklearn.metrics import roc_auc_score
@@ -181,8 +162,8 @@ def _area(seen: Features, truth: Truth, rng: np.random.Generator) -> float:
             class_weight="balanced",
             random_state=int(rng.integers(2**32)),
         )
-        trees.fit(seen[train], truth[train])
-        areas.append(roc_auc_score(truth[~train], trees.predict_proba(seen[~train])[:, 1]))
+        trees.fit(values[train], truth[train])
+        areas.append(roc_auc_score(truth[~train], trees.predict_proba(values[~train])[:, 1]))
     return float(np.mean(areas))
 
 

@@ -122,23 +122,10 @@ class Utility(Displayed):
 def utility(
     original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices, rules: CheckedProgram
 ) -> Utility:
-    """Compare the answers to the ``@query`` predicates of G and A by vertex identity.
+    """Compare the answers to the ``@query`` predicates of G and A by vertex identity: U and U△ of the KGISO paper.
 
-    Parameters
-    ----------
-    original, released
-        G and A.
-    mapping
-        Original vertex v is released vertex ``mapping[v]``; int64, shape (n,).
-    rules
-        Σ with its queries.
+    Original vertex v is released vertex ``mapping[v]``.
 
-    References
-    ----------
-    Semantic utility U and U△ of the KGISO paper.
-
-    Examples
-    --------
     >>> from kgreason.language.check.program_checker import load_text
     >>> rules = load_text('@edge("own"). @query("owner"). owner(X) :- own(X,_,_).')
     >>> original = KnowledgeGraph.from_edges([("A", "B", 0.6)], relation="own")
@@ -195,16 +182,18 @@ def _compared(before: Vertices, after: Vertices) -> QueryUtility:
     if not before.shape[1]:
         union = max(len(before), len(after))
         return QueryUtility(len(before), len(after), union - len(after), union - len(before))
-    gained = _missing(before, after)
-    lost = _missing(after, before) if len(before) + len(gained) > len(after) else gained[:0]
+    gained = missing(before, after)
+    lost = missing(after, before) if len(before) + len(gained) > len(after) else gained[:0]
     some = (tuple(map(tuple, rows[:SHOWN].tolist())) for rows in (lost, gained))
     return QueryUtility(len(before), len(after), len(lost), len(gained), 0, 0.0, *some)
 
 
-def _missing(there: Vertices, rows: Vertices) -> Vertices:
-    both = np.concatenate([there, rows])
-    new = first_rows(list(np.ascontiguousarray(both.T)))
-    return rows[new[len(there) :]]
+def missing(a: npt.NDArray[np.int64], b: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Rows of b that a lacks; the rows of each are distinct."""
+    if not a.shape[1]:
+        return b[len(a) :]
+    both = np.concatenate([a, b])
+    return b[first_rows(list(np.ascontiguousarray(both.T)))[len(a) :]]
 
 
 @dataclass(frozen=True)
@@ -243,8 +232,6 @@ class Fidelity(Displayed):
 def fidelity(original: KnowledgeGraph, released: KnowledgeGraph) -> Fidelity:
     """Compare sizes, degree distributions and weight distributions.
 
-    Examples
-    --------
     >>> original = KnowledgeGraph.from_edges([("A", "B", 0.6)], relation="own")
     >>> edges = [("p", "q", 0.5), ("r", "q", 0.4), ("s", "q", 0.3)]
     >>> released = KnowledgeGraph.from_edges(edges, relation="own")

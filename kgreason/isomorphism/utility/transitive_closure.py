@@ -32,19 +32,18 @@ from kgreason.release.verdicts import NORMAL
 
 Flags = npt.NDArray[np.bool_]
 
+EFFORT = 4_000_000_000  # words of 64 targets carried along edges, beyond which targets are sampled
+_BYTES = 1 << 26  # memory for bits per thread
+_SAMPLES = 30  # minimum number of groups of sampled targets, whose variance gives the error
+
 BASE, STEP = "#base", "#step"
 
 
 @dataclass(frozen=True)
 class ClosureRules:
-    """Rules of a predicate that may be a transitive closure.
+    """Rules of a predicate that may be a transitive closure; `cycles`: whether vertices on cycles reach themselves.
 
-    Attributes
-    ----------
-    program
-        Derives the pairs of the other rules as `BASE`, and the pairs that recursive rules append as `STEP`.
-    cycles
-        Whether vertices on cycles reach themselves.
+    The program derives the pairs of the other rules as `BASE`, and the pairs that recursive rules append as `STEP`.
     """
 
     program: CheckedProgram
@@ -56,8 +55,6 @@ def closure_rules(program: CheckedProgram, query: str) -> ClosureRules | None:
 
     The predicate is the closure of its base if base and steps are the same pairs, which depends on the data.
 
-    Examples
-    --------
     >>> from kgreason.language.check.program_checker import load_text
     >>> text = '@edge("e"). r(X,Y) :- e(X,Y). r(X,Y) :- r(X,Z), e(Z,Y){}.'
     >>> [closure_rules(load_text(text.format(more)), "r") is None for more in ("", ", X != Y", ", X != 3")]
@@ -103,14 +100,14 @@ def _step(rule: CheckedRule, query: str) -> tuple[CheckedRule | None, bool] | No
     if not plain or not all(len(a.terms) == len(a.variables) == 2 for a in (rule.head, *here)):
         return None
     start, end = (t.name for t in rule.head.terms if isinstance(t, Variable))
-    apart = [step for step in rule.before if _unequal(step, start, end)]
-    before = tuple(step for step in rule.before if step not in apart)
+    differ = [step for step in rule.before if _unequal(step, start, end)]
+    before = tuple(step for step in rule.before if step not in differ)
     rest = tuple(a for a in rule.positives if a.predicate != query)
     if len(here) == 2 and not rest and not before:
         middle = {t for a in here for t in a.variables} - {start, end}
         ends = {tuple(a.variables) for a in here}
         if len(middle) == 1 and ends == {(start, *middle), (*middle, end)}:
-            return None, not apart
+            return None, not differ
         return None
     if len(here) != 1 or not rest:
         return None
@@ -124,11 +121,11 @@ def _step(rule: CheckedRule, query: str) -> tuple[CheckedRule | None, bool] | No
     used = {v for a in rest for v in a.variables}
     # a condition that the two ends of the pair differ is allowed; otherwise the kept end must not matter
     turned = [step for step in before if _unequal(step, kept, terms[0] if kept == start else terms[1])]
-    before = tuple(step for step in before if step not in turned) if apart else before
+    before = tuple(step for step in before if step not in turned) if differ else before
     if kept in used or any(kept in names(step.expression) for step in before):
         return None
     head = CheckedAtom(STEP, tuple(Variable(t) for t in terms), rule.head.span)
-    return replace(rule, head=head, positives=rest, before=before), not apart
+    return replace(rule, head=head, positives=rest, before=before), not differ
 
 
 def _unequal(step: Step, a: str, b: str) -> bool:
@@ -141,18 +138,9 @@ def _unequal(step: Step, a: str, b: str) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Closure:
-    """All pairs of vertices joined by a path of steps.
+    """All pairs of n vertices joined by a path of steps, none of which is a loop.
 
-    Attributes
-    ----------
-    n
-        Number of vertices.
-    source, target
-        Ends of the steps, int64; no step is a loop.
-    loops
-        Whether a vertex reaches itself by a fact, shape (n,).
-    cycles
-        Whether vertices on cycles reach themselves.
+    `loops` says which vertices reach themselves by a fact, shape (n,); `cycles` whether those on cycles do.
     """
 
     n: int
@@ -167,12 +155,12 @@ def closure(graph: KnowledgeGraph, rules: ClosureRules) -> Closure | None:
     found = answers(graph, rules.program)
     base = found[BASE]
     steps = found.get(STEP, base)
-    apart, turned = base[base[:, 0] != base[:, 1]], steps[steps[:, 0] != steps[:, 1]]
-    if not np.array_equal(apart, turned):
+    pairs, step_pairs = base[base[:, 0] != base[:, 1]], steps[steps[:, 0] != steps[:, 1]]
+    if not np.array_equal(pairs, step_pairs):
         return None
     loops = np.zeros(graph.n, dtype=np.bool_)
     loops[base[base[:, 0] == base[:, 1], 0]] = True
-    return Closure(graph.n, apart[:, 0].copy(), apart[:, 1].copy(), loops, rules.cycles)
+    return Closure(graph.n, pairs[:, 0].copy(), pairs[:, 1].copy(), loops, rules.cycles)
 
 
 @kernel
@@ -206,22 +194,12 @@ def common_bits(sizes: Ints, a: Ints, marks_a: Rows, b: Ints, marks_b: Rows) -> 
     return total
 
 
-EFFORT = 4_000_000_000
-"""Words of 64 targets that are carried along edges at most; beyond it targets are sampled."""
-_BYTES = 1 << 26  # memory for bits per thread
-_SAMPLES = 30  # minimum number of groups of sampled targets, whose variance gives the error
-
-
 @dataclass(frozen=True)
 class Pairs:
     """Numbers of pairs of two closures, and of common pairs.
 
-    Attributes
-    ----------
-    sampled
-        Number of sampled targets; 0: all targets were examined, and the numbers are exact.
-    margin
-        Half-width of the 95 % confidence interval of the share of pairs that only one closure has.
+    They are estimated from a number of sampled targets; 0: all targets were examined, and the numbers are exact.
+    `margin` is the half-width of the 95 % confidence interval of the share of pairs that only one closure has.
     """
 
     before: int
@@ -232,17 +210,10 @@ class Pairs:
 
 
 def compare(before: Closure, after: Closure, mapping: Vertices, effort: int = EFFORT) -> Pairs:
-    """Count the pairs of two closures by vertex identity.
+    """Count the pairs of two closures by vertex identity, by work that is bounded by `effort`.
 
-    Parameters
-    ----------
-    mapping
-        Vertex v of `before` is vertex ``mapping[v]`` of `after`; int64, shape (n,).
-    effort
-        Bound of the work, as `EFFORT`.
+    Vertex v of `before` is vertex ``mapping[v]`` of `after`.
 
-    Examples
-    --------
     >>> ends = np.array([0, 1]), np.array([1, 2])
     >>> path = Closure(3, *ends, np.zeros(3, dtype=bool), cycles=False)
     >>> longer = Closure(4, np.array([3, 2, 1]), np.array([2, 1, 0]), np.zeros(4, dtype=bool), cycles=False)
@@ -265,10 +236,10 @@ def compare(before: Closure, after: Closure, mapping: Vertices, effort: int = EF
 
     def block(start: int) -> tuple[int, int, int]:
         here = column[start : start + 64 * width]
-        to, places = origin[here], np.arange(len(here), dtype=np.int64)
+        to, bits = origin[here], np.arange(len(here), dtype=np.int64)
         old = to >= 0
-        marks = first.reached(first.of[to[old]], places[old], width)
-        more = second.reached(second.of[here], places, width)
+        marks = first.reached(first.of[to[old]], bits[old], width)
+        more = second.reached(second.of[here], bits, width)
         ones, twos = (np.arange(c.count, dtype=np.int64) for c in (first, second))
         own = int(old.sum())  # each vertex is marked as reached from itself, which is not a pair here
         held = common_bits(first.sizes, ones, marks, ones, marks) - own
