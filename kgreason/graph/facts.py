@@ -54,8 +54,7 @@ def derived_edges(graph: KnowledgeGraph, program: CheckedProgram) -> dict[str, t
     -------
     dict
         For each predicate of ``program.derived``, the sources and targets of its edges, int64, in lexicographic order.
-        Facts
-        given by the graph are not derived; a predicate that does not hold pairs of vertices has no edges.
+        Facts given by the graph are not derived; a predicate that does not hold pairs of vertices has no edges.
 
     Examples
     --------

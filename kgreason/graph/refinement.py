@@ -2,9 +2,9 @@
 
 References
 ----------
-M. Hay, G. Miklau, D. Jensen, D. Towsley, P. Weis: Resisting structural re-identification in anonymized social
-networks, VLDB 2008: vertex refinement queries. B. Zhou, J. Pei: Preserving privacy in social networks against
-neighborhood attacks, ICDE 2008.
+M. Hay, G. Miklau, D. Jensen, D. Towsley, P. Weis: Resisting structural re-identification in anonymized social networks,
+VLDB 2008: vertex refinement queries. B. Zhou, J. Pei: Preserving privacy in social networks against neighborhood
+attacks, ICDE 2008.
 """
 
 from __future__ import annotations

@@ -98,8 +98,7 @@ class InducedReasoner:
         -------
         tuple
             Whether the cells determine the result for each subgraph, bool, shape (N,); and its masks as in `masks`,
-            int64,
-            shape (N, P). For the other subgraphs use `masks`.
+            int64, shape (N, P). For the other subgraphs use `masks`.
 
         Raises
         ------
@@ -224,8 +223,8 @@ def derived_within(graph: KnowledgeGraph, program: CheckedProgram, members: Vert
     Returns
     -------
     ndarray
-        bool, shape (N, P, x, x): whether Σ(G[members[i]]) has the edge ``members[i, a] -> members[i, b]`` of
-        predicate ``program.derived[p]``. Predicates that do not hold pairs of vertices have none.
+        bool, shape (N, P, x, x): whether Σ(G[members[i]]) has the edge ``members[i, a] -> members[i, b]`` of predicate
+        ``program.derived[p]``. Predicates that do not hold pairs of vertices have none.
 
     Raises
     ------

@@ -85,8 +85,7 @@ def intern_induced(
         appended.
     table
         Open-addressing table of key numbers, -1 for free; its length is a power of two of at least 2 (count + N), so
-        that a
-        search always ends at a free slot.
+        that a search always ends at a free slot.
     rebuild
         Whether `table` is new and the known keys must be inserted first.
 

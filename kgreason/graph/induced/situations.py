@@ -69,8 +69,7 @@ class Ties:
         Tie of each vertex with itself, 0 for none, shape (n,).
     start, content
         Tie t holds ``content[start[t]:start[t+1]]``: twice the number of a cell (cells are numbered consecutively over
-        all
-        relations), plus 1 for an incoming edge.
+        all relations), plus 1 for an incoming edge.
     """
 
     indptr: Ints
@@ -207,8 +206,7 @@ class Situations:
         -------
         tuple
             For each edge: the index of its situation in `numbers`, the positions of its source and target in the tuple,
-            and its
-            cell.
+            and its cell.
         """
         keys, bits = self._keys[numbers], self._ties.bits
         slot = np.arange(len(self._positions[0]))

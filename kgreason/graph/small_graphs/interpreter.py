@@ -30,8 +30,7 @@ class Interpreter:
         Number of vertices.
     edges
         Sources, targets and weights of the edges of each relation that the plan loads; one weight array for each
-        variant of
-        the weights.
+        variant of the weights.
     """
 
     def __init__(self, plan: Plan, n: int, edges: Relations) -> None:

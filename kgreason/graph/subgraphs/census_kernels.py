@@ -257,8 +257,7 @@ def census(
         Small hash table of values, `used` initially 0; its length is a power of two. Slot of each value, by number.
     here, apart, before
         By number of a value: remaining extensions with it, those of them that are not neighbours of the chosen one, and
-        the
-        node of the subgraph with one of them.
+        the node of the subgraph with one of them.
     slots, nodes, counts, examples
         Trie: hash table, parent and value of each node, its number of subgraphs, and one of them.
     limit

@@ -194,8 +194,7 @@ def visit(
         Incremented by the number of subgraphs of each pattern.
     marks, mark, threshold
         Random number of each vertex; buffer for their sums; and by pattern the bound, at most 2^31: a subgraph is drawn
-        if
-        31 mixed bits of its sum are below it.
+        if 31 mixed bits of its sum are below it.
     need .. taken
         As in `covered`.
     out

@@ -183,8 +183,7 @@ def covered(
     ----------
     kind
         Kind of the subgraph; its class is ``class_of[kind]``, and ``member[orders[kind]]`` are its vertices in the
-        canonical
-        order of the class.
+        canonical order of the class.
     ranks
         Rank of the in-degree of each vertex, then of its out-degree, each among all distinct ones.
     first_turn, turns

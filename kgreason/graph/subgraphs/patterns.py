@@ -243,8 +243,7 @@ class Catalogue:
         The classes.
     class_of, orders
         By kind, which for an unambiguous pattern is its node in the census: the class, -1 if ambiguous; and the order
-        of the
-        vertices, as visited, that is canonical for the class.
+        of the vertices, as visited, that is canonical for the class.
     """
 
     def __init__(

@@ -93,8 +93,8 @@ class Promise:
     reason
         Reason why Definition 4.1, with the given k and x, does not cover the attacker; empty if it does.
     resisted, undecided, targets
-        Numbers of x-subgraphs: protected (at least k candidates share no vertex and differ in all degrees, the true
-        one among them, or the true one is no candidate), with the search given up, and all.
+        Numbers of x-subgraphs: protected (at least k candidates share no vertex and differ in all degrees, the true one
+        among them, or the true one is no candidate), with the search given up, and all.
     """
 
     reason: str

@@ -28,8 +28,8 @@ def fingerprints(graph: KnowledgeGraph, anchors: Ints) -> Ints:
     Parameters
     ----------
     anchors
-        Vertices, shape (hubs, places); several places are copies of the same hub in different components, of which
-        each vertex uses the one in its component.
+        Vertices, shape (hubs, places); several places are copies of the same hub in different components, of which each
+        vertex uses the one in its component.
 
     Examples
     --------

@@ -32,8 +32,8 @@ def unpromised(part: Part, size: int, sizes: Sequence[int], commute: bool, weigh
 
     For the sizes of the guarantee it protects against attackers who know Σ, and so against those who know less. A
     smaller subgraph lies in one of a guaranteed size, and its images in the images of that: they have the same edges,
-    so that rules which see no weights derive the same, and edges derived from the smaller subgraph are present as
-    well. Only attackers who know Σ and weights may distinguish the smaller subgraphs, if the rules do not commute
+    so that rules which see no weights derive the same, and edges derived from the smaller subgraph are present as well.
+    Only attackers who know Σ and weights may distinguish the smaller subgraphs, if the rules do not commute
     (Proposition 4.1). The definition covers neither other rules with weights nor edges derived from weights other than
     the ``"released"`` ones. The result is equal for rows of Table 4 with equal keys.
     """

@@ -71,8 +71,8 @@ def verify(
     also
         Further sizes for which item 4 is decided.
     certificate
-        Images to look up instead of a search: attacked subgraphs without stated images are undecided, and faults of
-        the certificate fail. A certificate of copies shows item 4 for every size, whatever x is.
+        Images to look up instead of a search: attacked subgraphs without stated images are undecided, and faults of the
+        certificate fail. A certificate of copies shows item 4 for every size, whatever x is.
     drawn
         Randomly drawn attacked subgraphs of each size; only these are decided (module `population`). The verdict then
         estimates δ, and item 4 stays undecided if all of them have images.
