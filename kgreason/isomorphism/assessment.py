@@ -89,7 +89,7 @@ def verify(
     ProgramError, DataError
         If the rules depend on vertex names, or the graphs do not fit them.
     """
-    from kgreason.graph.parts import inside
+    from kgreason.graph.knowledge_graph import inside
     from kgreason.isomorphism.certificates import read_certificate
     from kgreason.isomorphism.reading import Pair
     from kgreason.isomorphism.verification import checker

@@ -11,8 +11,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from kgreason.base.progress import SILENT, Progress
-from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
-from kgreason.graph.parts import inside
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices, inside
 from kgreason.isomorphism.attacks.attack_settings import PARTS, Part, World, induced, united
 from kgreason.isomorphism.attacks.known_parts import Means, Parts, candidates, draw_parts
 from kgreason.isomorphism.risk.candidate_counts import knowledge

@@ -14,8 +14,7 @@ from kgreason.base.errors import AnonymizationError
 from kgreason.base.progress import SILENT
 from kgreason.graph.generators import erdos_renyi
 from kgreason.graph.induced.derivation import InducedReasoner
-from kgreason.graph.knowledge_graph import KnowledgeGraph
-from kgreason.graph.parts import beside
+from kgreason.graph.knowledge_graph import KnowledgeGraph, beside
 from kgreason.graph.refinement import Pairs
 from kgreason.isomorphism.risk.candidate_counts import knowledge, of_subgraphs, of_vertices, surveys
 from kgreason.isomorphism.risk.occurrences import Sample, Standing, least, stand, survey

@@ -13,8 +13,7 @@ from kgreason.base.arrays import pa, pc
 from kgreason.base.errors import CallError, DataError
 from kgreason.data.exchange.arrow import array, as_frame, as_polars, in_memory, needed
 from kgreason.data.raw_table import Raw
-from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices, Weights
-from kgreason.graph.tables import GraphTables, Tabular
+from kgreason.graph.knowledge_graph import GraphTables, KnowledgeGraph, Relation, Tabular, Vertices, Weights
 
 if TYPE_CHECKING:
     import igraph

@@ -29,8 +29,7 @@ class Pools:
     first_turn, turns
         Automorphisms of the classes.
     ranks
-        Rank of the in-degree of each vertex, then of its out-degree; members may have vertices beyond those of the
-        graph.
+        Rank of the in-degree of each vertex, then of its out-degree; members may have vertices outside the graph.
     width
         Number of ranks.
     """
@@ -68,24 +67,23 @@ class Pools:
     def renumbered(self, original: Vertices) -> Pools:
         """The same pools with vertices numbered as in an adjacency; other vertices keep their numbers."""
         n, total = len(original), len(self.ranks) // 2
-        rank = np.arange(total, dtype=np.int64)
-        rank[original] = np.arange(n)
+        number = np.arange(total, dtype=np.int64)
+        number[original] = np.arange(n)
         ranks = self.ranks.reshape(2, total).copy()
         ranks[:, :n] = ranks[:, original]
-        found = replace(self, members=rank[self.members], ranks=ranks.ravel())
-        found.__dict__["sets"] = self.sets
+        found = replace(self, members=number[self.members], ranks=ranks.ravel())
+        found.__dict__["sets"] = self.sets  # the same under any numbering
         return found
 
     def finds(self, members: Ints, classes: Ints, need: int) -> npt.NDArray[np.bool_]:
         """Which subgraphs, in canonical order, have `need` images in the pool of their class."""
         found = np.zeros(len(members), dtype=np.bool_)
         x, count = members.shape[1], len(self.first) - 1
-        room: tuple[Any, ...] = tuple(np.zeros(s, dtype=np.int64) for s in (x, x, max(need, 1)))
-        as_they_are = np.arange(count, dtype=np.int32), np.tile(np.arange(x, dtype=np.int64), (count, 1))
+        buffers: tuple[Any, ...] = tuple(np.zeros(s, dtype=np.int64) for s in (x, x, max(need, 1)))
+        identity = np.arange(count, dtype=np.int32), np.tile(np.arange(x, dtype=np.int64), (count, 1))
         members, classes = np.ascontiguousarray(members), np.ascontiguousarray(classes)
-        given: tuple[Any, ...] = members, classes, x, need, *room, self.ranks, *as_they_are
-        given = *given, *self.arrays, found
-        cover(*given)
+        arguments: tuple[Any, ...] = members, classes, x, need, *buffers, self.ranks, *identity
+        cover(*arguments, *self.arrays, found)
         return found
 
 
@@ -105,17 +103,10 @@ def diverse(
     width: int,
     most: int = MOST,
 ) -> Pools:
-    """Choose pools among members in canonical order, the first member of each class first.
+    """Choose pools among members in canonical order, the first member of each of `count` classes first.
 
     Sets of members that are pairwise disjoint and differ in all degrees at every position are built greedily, one after
-    the other, each as large as possible.
-
-    Parameters
-    ----------
-    classes
-        Class of each member, ascending; there are `count` classes.
-    turns
-        Automorphisms, as returned by `Forms.turns`.
+    the other, each as large as possible. `classes`, of the members, ascend; `turns` are those of `Forms.turns`.
     """
     bounds = np.searchsorted(classes, np.arange(count + 1)).astype(np.int64)
     sizes = np.minimum(np.diff(bounds), most)
@@ -304,20 +295,11 @@ def search(
     targets: Rows, classes: Ints, bounds: Ints, members: Rows, first_turn: Ints, turns: Rows, ranks: Shorts,
     need: int, budget: int, places: Ints, turned: Ints, level_at: Ints, found: Flags,
 ) -> None:  # fmt: skip
-    """Search images of subgraphs among all members of their class, under all automorphisms.
+    """Search images of subgraphs (`targets`, in canonical order) among all members of their class.
 
-    Parameters
-    ----------
-    targets, classes
-        Subgraphs in canonical order, and their classes.
-    bounds, members
-        Members of class c are ``members[bounds[c]:bounds[c + 1]]``.
-    budget
-        Comparisons after which a search is abandoned.
-    places, turned, level_at
-        Buffers: members that are apart from the target, and their automorphisms; and `need` numbers.
-    found
-        Result.
+    Members of class c are ``members[bounds[c]:bounds[c + 1]]``, under all automorphisms. A search is abandoned after
+    `budget` comparisons. Buffers: `places` and `turned` for the members that are apart from a target, and their
+    automorphisms; `level_at` for `need` numbers. The result is `found`.
     """
     most = len(places)
     for t in range(len(targets)):

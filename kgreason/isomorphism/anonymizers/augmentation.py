@@ -333,7 +333,7 @@ def reweighed(
 def _derived(
     graph: KnowledgeGraph, noising: WeightNoising, members: list[Rows]
 ) -> list[npt.NDArray[np.bool_]]:
-    from kgreason.graph.facts import InducedReasoner
+    from kgreason.graph.induced.derivation import InducedReasoner
 
     if not noising.program.derived:
         return [np.zeros((len(rows), 0, 1, 1), dtype=np.bool_) for rows in members]

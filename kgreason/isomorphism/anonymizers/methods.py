@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.progress import Progress
-from kgreason.graph.knowledge_graph import KnowledgeGraph
-from kgreason.graph.parts import inside
+from kgreason.graph.knowledge_graph import KnowledgeGraph, inside
 from kgreason.isomorphism.anonymizers.bisection import partition
 from kgreason.isomorphism.anonymizers.k_iso import KIso
 from kgreason.isomorphism.anonymizers.kguard import Kguard

@@ -30,8 +30,7 @@ from kgreason.base.cores import cores
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.interrupts import deferred
 from kgreason.base.progress import SILENT, Progress
-from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
-from kgreason.graph.parts import grouped, inside, pieces
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices, grouped, inside, pieces
 from kgreason.isomorphism.anonymizers.assembly import Pairs, assemble, is_symmetric
 from kgreason.isomorphism.anonymizers.klone import check_vertices
 from kgreason.isomorphism.anonymizers.stubs import without_stubs

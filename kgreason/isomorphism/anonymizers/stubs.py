@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices, Weights
-from kgreason.graph.parts import Piece
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Piece, Relation, Vertices, Weights
 from kgreason.isomorphism.anonymizers.assembly import Pairs, synthetic_labels
 from kgreason.language.check.checked_program import CheckedProgram
 
@@ -56,7 +55,7 @@ def with_stubs(
 
     Examples
     --------
-    >>> from kgreason.graph.parts import pieces
+    >>> from kgreason.graph.knowledge_graph import pieces
     >>> graph = KnowledgeGraph.from_edges([("a", "b"), ("b", "c"), ("c", "b")])
     >>> parts = np.array([0, 0, 1])
     >>> first, second = with_stubs(graph, parts, pieces(graph, parts), "stub")

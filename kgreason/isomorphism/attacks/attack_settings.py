@@ -11,8 +11,7 @@ import numpy.typing as npt
 
 from kgreason.base.argument_checks import check_numbers
 from kgreason.base.errors import AnonymizationError, ReleaseError
-from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
-from kgreason.graph.parts import beside
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, beside
 from kgreason.isomorphism.arguments import attacked_sizes
 from kgreason.language.check.checked_program import CheckedProgram
 

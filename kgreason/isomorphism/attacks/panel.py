@@ -19,8 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.progress import SILENT, Progress
-from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
-from kgreason.graph.parts import inside
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, inside
 from kgreason.isomorphism.attacks.attack_results import Attack, Attacks, Exposed, Promise, Run
 from kgreason.isomorphism.attacks.attack_settings import PARTS, SEEDS, Part, Setting, World, induced
 from kgreason.isomorphism.attacks.known_parts import (

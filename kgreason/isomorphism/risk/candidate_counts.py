@@ -20,8 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.progress import SILENT, Progress
-from kgreason.graph.knowledge_graph import KnowledgeGraph
-from kgreason.graph.parts import beside
+from kgreason.graph.knowledge_graph import KnowledgeGraph, beside
 from kgreason.graph.refinement import Sides, degrees, effort, neighbourhoods, refine
 from kgreason.isomorphism.risk.occurrences import Standing, Survey, survey
 from kgreason.isomorphism.verification.release_index import Space

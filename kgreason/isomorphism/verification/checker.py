@@ -19,8 +19,7 @@ import numpy as np
 
 from kgreason.base.errors import AnonymizationError, TooLargeError
 from kgreason.base.progress import SILENT, Progress
-from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
-from kgreason.graph.parts import inside
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices, inside
 from kgreason.isomorphism.verification import conditions
 from kgreason.isomorphism.verification.adjacency import undirected
 from kgreason.isomorphism.verification.certified_images import faults_of_copies
