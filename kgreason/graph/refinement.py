@@ -179,7 +179,7 @@ def paired(left: Ints, right: Ints) -> Ints:
     """
     # Both are numbers of vertices or rows, far below sqrt(2**63).
     keys = left * (int(right.max(initial=0)) + 1) + right
-    _, numbers = np.unique(keys, return_inverse=True)
+    numbers: Ints = np.unique(keys, return_inverse=True)[1]
     return numbers.astype(np.int64)
 
 
@@ -252,7 +252,8 @@ def _pair_types(members: Rows, indptr: Ints, indices: Ints, types: Ints, out: Ro
 def looked_up(keys: Ints, values: Ints, wanted: Ints) -> Ints:
     """Value of each wanted key, 0 if it is not among the ascending keys."""
     at = np.searchsorted(keys, wanted)
-    return np.where(np.append(keys, -1)[at] == wanted, np.append(values, 0)[at], 0)
+    found: Ints = np.where(np.append(keys, -1)[at] == wanted, np.append(values, 0)[at], 0)
+    return found
 
 
 class Pairs:

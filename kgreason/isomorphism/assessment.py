@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     from kgreason.isomorphism.graph_input import ArrowTable, GraphData, GraphLike
     from kgreason.isomorphism.result import Score
     from kgreason.isomorphism.risk.advice import Risk
-    from kgreason.isomorphism.verification.checker import Verdict
     from kgreason.isomorphism.verification.population import Drawn
-    from kgreason.isomorphism.verification.verdict import Certificate
+    from kgreason.isomorphism.verification.verdict import Certificate, Verdict
     from kgreason.language.check.checked_program import CheckedProgram
 
 

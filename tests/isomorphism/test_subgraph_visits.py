@@ -16,8 +16,8 @@ from kgreason.graph.refinement import Pairs
 from kgreason.isomorphism.verification import population
 from kgreason.isomorphism.verification import subgraph_visits as visit_kernels
 from kgreason.isomorphism.verification import subgraph_visits as visits
-from kgreason.isomorphism.verification.adjacency import Bonds, undirected
 from kgreason.isomorphism.verification.population import count_connected
+from kgreason.isomorphism.verification.release_index import Bonds, undirected
 from kgreason.isomorphism.verification.subgraph_visits import ENDLESS, FREE, Orders, Tree, Walker, shares
 from tests.examples import inputs
 from tests.graphs import graphs

@@ -82,8 +82,8 @@ class Pools:
         buffers: tuple[Any, ...] = tuple(np.zeros(s, dtype=np.int64) for s in (x, x, max(need, 1)))
         identity = np.arange(count, dtype=np.int32), np.tile(np.arange(x, dtype=np.int64), (count, 1))
         members, classes = np.ascontiguousarray(members), np.ascontiguousarray(classes)
-        arguments: tuple[Any, ...] = members, classes, x, need, *buffers, self.ranks, *identity
-        cover(*arguments, *self.arrays, found)
+        arguments: tuple[Any, ...] = x, need, *buffers, self.ranks, *identity, *self.arrays, found
+        cover(members, classes, *arguments)
         return found
 
 

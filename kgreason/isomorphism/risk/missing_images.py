@@ -11,9 +11,8 @@ import numpy.typing as npt
 from kgreason.base.progress import SILENT, Progress
 from kgreason.isomorphism.risk.occurrences import Survey
 from kgreason.isomorphism.verification.images import decide, decide_each
-from kgreason.isomorphism.verification.isomorphism_classes import scrambled
 from kgreason.isomorphism.verification.population import small_components
-from kgreason.isomorphism.verification.release_index import Space
+from kgreason.isomorphism.verification.release_index import Space, scrambled
 from kgreason.release.verdicts import NORMAL
 
 Ints = npt.NDArray[np.int64]

@@ -20,11 +20,10 @@ from kgreason.base.errors import AnonymizationError
 from kgreason.base.jit import Bytes, Ints, Rows, kernel
 from kgreason.base.progress import Progress
 from kgreason.isomorphism.settings import MAX_SUBGRAPHS
-from kgreason.isomorphism.verification.adjacency import undirected
 from kgreason.isomorphism.verification.image_pools import Patterns
-from kgreason.isomorphism.verification.isomorphism_classes import Classes, scrambled
+from kgreason.isomorphism.verification.isomorphism_classes import Catalogue, Classes
 from kgreason.isomorphism.verification.population import count_connected
-from kgreason.isomorphism.verification.release_index import Catalogue, Space
+from kgreason.isomorphism.verification.release_index import Space, scrambled, undirected
 from kgreason.isomorphism.verification.subgraph_visits import ENDLESS, HANDED, SHARES, Orders, Walker, shares
 
 

@@ -12,7 +12,7 @@ from kgreason.base.cores import each
 from kgreason.base.errors import TooLargeError
 from kgreason.base.jit import Ints, Rows, Shorts, kernel
 from kgreason.graph.knowledge_graph import KnowledgeGraph
-from kgreason.isomorphism.verification.adjacency import Adjacency, undirected
+from kgreason.isomorphism.verification.release_index import Adjacency, undirected
 from kgreason.isomorphism.verification.subgraph_visits import SHARES, Share, root_of, shares
 
 MOST = 1 << 63  # ranks must fit into a word
@@ -37,17 +37,9 @@ def _last_to_join(
 
 @kernel
 def _count_sets(
-    indptr: Ints,
-    neighbour: Shorts,
-    first: int,
-    stop: int,
-    root: int,
-    path: Rows,
-    seen: Shorts,
-    opened: Shorts,
-    ranks: Ints,
-    out: Rows,
-) -> int:
+    indptr: Ints, neighbour: Shorts, first: int, stop: int, root: int, path: Rows, seen: Shorts, opened: Shorts,
+    ranks: Ints, out: Rows,
+) -> int:  # fmt: skip
     """Count the sets of a share and output those of some ranks; the last vertices to join are counted, not visited."""
     # The share begins at vertex `root`. `path`, `seen` and `opened` are scratch arrays of (4, x + 1), n and n + 1
     # numbers; `seen` is zero before and after.
@@ -127,28 +119,18 @@ def count_connected(adjacency: Adjacency, size: int, limit: int) -> int:
     """Count the connected vertex sets; stops soon after `limit`."""
     found: dict[int, int] = {}
 
-    def some(share: Share) -> None:
+    def count(share: Share) -> None:
         if sum(found.values()) <= limit:
             found[share[0]] = pick(adjacency, size, share)[0]
 
-    each(some, shares(adjacency, size, SHARES))
+    each(count, shares(adjacency, size, SHARES))
     return sum(found.values())
 
 
 def pick(adjacency: Adjacency, size: int, share: Share, ranks: Ints | None = None) -> tuple[int, Ints]:
-    """Count the connected vertex sets of a share, and list those of given ranks.
+    """Count the connected vertex sets of a share, and list those of some ranks, (len(ranks), size).
 
-    Parameters
-    ----------
-    ranks
-        Ranks of sets in the order of the enumeration, ascending and unique; `None` for none.
-
-    Returns
-    -------
-    total
-        Number of sets.
-    rows
-        Vertices of each requested set, int64 (len(ranks), size).
+    The ranks in the order of the enumeration are ascending and unique.
     """
     ranks = np.empty(0, dtype=np.int64) if ranks is None else ranks
     n = len(adjacency.vertices)
@@ -160,19 +142,9 @@ def pick(adjacency: Adjacency, size: int, share: Share, ranks: Ints | None = Non
 
 
 def small_components(graph: KnowledgeGraph, x: int) -> tuple[list[tuple[int, Ints]], bool]:
-    """Weakly connected components with fewer than x vertices, and whether there are larger ones.
+    """Weakly connected components with fewer than x vertices, (C, size) by ascending size, and whether others exist.
 
-    Returns
-    -------
-    list
-        Sizes that occur, ascending, with the vertices of those components, int64 (C, size).
-    bool
-        Whether a component has x vertices or more.
-
-    Raises
-    ------
-    TooLargeError
-        If attacked subgraphs, these components or sets of x vertices, exceed 8 vertices.
+    `TooLargeError` is raised if attacked subgraphs, these components or sets of x vertices, exceed 8 vertices.
     """
     _, component = graph.components()
     sizes = np.bincount(component)[component] if graph.n else component
@@ -192,8 +164,6 @@ class Population:
 
     Attributes
     ----------
-    x
-        Number of vertices.
     listed
         Stored sets, by size.
     adjacency, divided, counts
@@ -210,20 +180,16 @@ class Population:
     def of(cls, graph: KnowledgeGraph, x: int, limit: int) -> Population:
         """Count the sets, in about the time of an enumeration of the connected sets of x - 1 vertices.
 
-        Raises
-        ------
-        TooLargeError
-            If there are more than `limit` sets of x - 1 vertices, or sets of x vertices are too large to be decided.
+        `TooLargeError` is raised for more than `limit` of these, or if sets of x vertices are too large to be decided.
         """
         listed, larger = small_components(graph, x)
-        adjacency = undirected(graph)
+        adjacency, divided = undirected(graph), list[Share]()
         if x == 1:
             listed.append((1, np.arange(graph.n)[:, None]))
-        if x == 1 or not larger:
-            return cls(x, listed, adjacency, [], [])
-        _check_countable(adjacency, x, limit)
-        divided = shares(adjacency, x, SHARES)
-        counts = [total for total, _ in each(lambda share: pick(adjacency, x, share), divided)]
+        elif larger:
+            _check_countable(adjacency, x, limit)
+            divided = shares(adjacency, x, SHARES)
+        counts = each(lambda share: pick(adjacency, x, share)[0], divided)
         return cls(x, listed, adjacency, divided, counts)
 
     @property
@@ -239,8 +205,8 @@ class Population:
             begin += len(rows)
         starts = np.cumsum([begin, *self.counts], dtype=np.int64).tolist()
         wanted = [_between(ranks, a, b) for a, b in pairwise(starts)]
-        asked = [(share, mine) for share, mine in zip(self.divided, wanted, strict=True) if len(mine)]
-        picked = each(lambda task: pick(self.adjacency, self.x, *task)[1], asked)
+        tasks = [(share, mine) for share, mine in zip(self.divided, wanted, strict=True) if len(mine)]
+        picked = each(lambda task: pick(self.adjacency, self.x, *task)[1], tasks)
         if picked:
             found.append((self.x, np.concatenate(picked)))
         return [(size, rows) for size, rows in found if len(rows)]
@@ -295,22 +261,15 @@ class Drawn:
 def draw(
     graph: KnowledgeGraph, sizes: Sequence[int], count: int, limit: int, rng: np.random.Generator
 ) -> Mapping[int, Drawn]:
-    """Draw attacked subgraphs of all sizes together, uniformly at random without replacement.
+    """Draw attacked subgraphs of all sizes x together, uniformly at random without replacement.
 
     Parameters
     ----------
-    sizes
-        Sizes x.
     count
-        Number of draws. If there are no more attacked subgraphs, nothing is drawn.
+        Number of draws. If there are no more attacked subgraphs, the result is empty: all should be decided.
     limit
         Maximum number of connected subgraphs with x - 1 vertices, which determine the time, and of sets of the release
         that are visited by the image search.
-
-    Returns
-    -------
-    Mapping
-        Samples by size; empty if all subgraphs should be decided.
 
     Raises
     ------

@@ -7,7 +7,9 @@ the range.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -15,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.jit import Ints, Rows, Shorts, kernel
-from kgreason.isomorphism.verification.adjacency import Adjacency
+from kgreason.isomorphism.verification.release_index import Adjacency
 
 FREE, CHECKED, HANDED, SKIPPED = range(4)  # jobs: treatment of the sets of a pattern
 DONE, OUT_FULL, TABLE_FULL = range(3)  # reasons why `_visit` returns
@@ -104,27 +106,10 @@ def _stands(
 
 @kernel
 def _visit(
-    indptr: Ints,
-    neighbour: Shorts,
-    tie: Shorts,
-    first: int,
-    stop: int,
-    shape: Ints,
-    held: Ints,
-    opened: Shorts,
-    head: Ints,
-    path: Rows,
-    table: Ints,
-    nodes: Rows,
-    jobs: Ints,
-    pools: Ints,
-    orders: Rows,
-    traits: Rows,
-    blocks: Rows,
-    members: Rows,
-    out: Rows,
-    patterns: Ints,
-) -> int:
+    indptr: Ints, neighbour: Shorts, tie: Shorts, first: int, stop: int, shape: Ints, held: Ints, opened: Shorts,
+    head: Ints, path: Rows, table: Ints, nodes: Rows, jobs: Ints, pools: Ints, orders: Rows, traits: Rows,
+    blocks: Rows, members: Rows, out: Rows, patterns: Ints,
+) -> int:  # fmt: skip
     """Continue the enumeration of a share: learn new patterns, look up images in pools, output requested sets."""
     # Each vertex holds its kind and its ties to the chosen vertices, updated as these join and leave (`held`; its
     # bits `link` are set if a chosen vertex is adjacent). The pattern of a set is a path in a growing tree (`nodes`
@@ -277,24 +262,17 @@ def settle(
 
 @kernel
 def fill(
-    rows: Rows,
-    classes: Ints,
-    turns: Rows,
-    starts: Ints,
-    places: Ints,
-    most: int,
-    blocks: Rows,
-    members: Rows,
+    rows: Rows, classes: Ints, turns: Rows, starts: Ints, last: Ints, most: int, blocks: Rows, members: Rows,
     traits: Rows,
-) -> None:
+) -> None:  # fmt: skip
     """Put rows, possibly permuted by an automorphism, into blocks if they are apart from all members there.
 
-    ``turns[starts[c]:starts[c + 1]]`` are the automorphisms of class c, and ``places[c]`` is its block.
+    ``turns[starts[c]:starts[c + 1]]`` are the automorphisms of class c, and ``last[c]`` is its block.
     """
     size = rows.shape[1]
     for i in range(len(rows)):
         c = classes[i]
-        b = places[c]
+        b = last[c]
         for t in range(starts[c], starts[c + 1]):
             count = blocks[b, 0]
             if count == most:
@@ -342,6 +320,20 @@ def shares(adjacency: Adjacency, size: int, count: int) -> list[Share]:
 def root_of(adjacency: Adjacency, entry: int) -> int:
     """Root vertex of an entry."""
     return int(np.searchsorted(adjacency.indptr, entry, side="right")) - 1
+
+
+def consumed(waiting: deque[Share]) -> Iterator[Share]:
+    """Shares that this thread takes from those that several threads share."""
+    with suppress(IndexError):
+        while True:
+            yield waiting.popleft()
+
+
+def longer(array: Ints, length: int, value: int = 0) -> Ints:
+    """Array with at least `length` rows, new ones filled with a value."""
+    if length <= len(array):
+        return array
+    return np.concatenate([array, np.full((length - len(array), *array.shape[1:]), value)])
 
 
 class Tree:
@@ -418,11 +410,8 @@ class Orders:
     @classmethod
     def learning(cls, nodes: int, size: int) -> Orders:
         """Orders that only learn patterns."""
-        return cls(
-            np.zeros(nodes, dtype=np.int64),
-            np.zeros(nodes, dtype=np.int64),
-            np.zeros((nodes, size), dtype=np.int64),
-        )
+        zeros = np.zeros(nodes, dtype=np.int64)
+        return cls(zeros, zeros, np.zeros((nodes, size), dtype=np.int64))
 
 
 class Walker:
@@ -443,10 +432,8 @@ class Walker:
     ) -> tuple[list[tuple[Ints, Ints]], int, int]:
         """Visit a share; return the output rows with their patterns, and the numbers of sets settled and seen."""
         found: list[tuple[Ints, Ints]] = []
-        settled, seen = self.walk(
-            share, orders, lambda rows, nodes: found.append((rows, nodes.copy())), quota
-        )
-        return found, settled, seen
+        numbers = self.walk(share, orders, lambda rows, nodes: found.append((rows, nodes.copy())), quota)
+        return found, *numbers
 
     def walk(self, share: Share, orders: Orders, handler: Handler, quota: int = ENDLESS) -> tuple[int, int]:
         """Visit a share, at most `quota` sets; pass rows to the handler; return numbers of sets settled and seen."""
@@ -468,8 +455,6 @@ class Walker:
                 return int(head[SETTLED]), int(head[SEEN])
             if why == TABLE_FULL:
                 tree.reserve(2 * len(tree.nodes))
-                more = Orders.learning(len(tree.nodes), self._size)
-                more.jobs[: len(orders.jobs)] = orders.jobs
-                more.pools[: len(orders.pools)] = orders.pools
-                more.canonical[: len(orders.canonical)] = orders.canonical
-                orders.jobs, orders.pools, orders.canonical = more.jobs, more.pools, more.canonical
+                orders.jobs = longer(orders.jobs, len(tree.nodes))
+                orders.pools = longer(orders.pools, len(tree.nodes))
+                orders.canonical = longer(orders.canonical, len(tree.nodes))

@@ -23,8 +23,6 @@ class Donors:
 
     Attributes
     ----------
-    size
-        Size x.
     blocks
         Vertices by position, each int64 (M, x): members of one class that pairwise share no vertex and, at any
         position, no degree and no label.
@@ -99,9 +97,11 @@ class Delta:
     every: bool = False
 
     def __add__(self, other: Delta) -> Delta:
-        both = None
-        if self.population is not None and other.population is not None:
-            both = self.population + other.population
+        both = (
+            None
+            if self.population is None or other.population is None
+            else self.population + other.population
+        )
         undecided = self.undecided + other.undecided
         return Delta(self.satisfied + other.satisfied, self.total + other.total, undecided, both)
 
