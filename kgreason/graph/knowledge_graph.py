@@ -241,21 +241,11 @@ def _distinct(relation: Relation) -> Relation:
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """Subgraph induced by one part.
+    """Subgraph induced by one part."""
 
-    Attributes
-    ----------
-    graph
-        Its vertices and edges, in the order of the whole graph.
-    vertices
-        Their numbers in the whole graph; int64, shape (n,).
-    rows
-        For each relation, the indices of its edges in the whole graph.
-    """
-
-    graph: KnowledgeGraph
-    vertices: Vertices
-    rows: dict[str, Vertices]
+    graph: KnowledgeGraph  # its vertices and edges, in the order of the whole graph
+    vertices: Vertices  # their numbers in the whole graph
+    rows: dict[str, Vertices]  # for each relation, the indices of its edges in the whole graph
 
 
 def inside(graph: KnowledgeGraph, parts: Vertices) -> KnowledgeGraph:

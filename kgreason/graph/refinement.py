@@ -262,14 +262,8 @@ class Pairs:
     The type of a pair is determined by the number of edges of each relation between the two in that direction; 0: no
     edge.
 
-    Attributes
-    ----------
-    n
-        Number of vertices.
-    counts
-        Edges per relation of each type, shape (types, relations).
-    keys
-        u * n + v for each ordered pair with edges, ascending.
+    `counts` holds the edges per relation of each type, shape (types, relations); `keys` u * n + v for each ordered pair
+    with edges, ascending.
     """
 
     def __init__(self, graph: KnowledgeGraph) -> None:

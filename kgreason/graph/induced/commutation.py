@@ -43,29 +43,17 @@ _ALONE = f"KGUARD with -x N need not cover {_FEWER}, with -x 2..N it does"
 
 @dataclass(frozen=True)
 class Counterexample:
-    """Graph on which the rules do not commute.
+    """Graph on which the rules do not commute; vertices are numbers."""
 
-    Attributes
-    ----------
-    edges
-        Edges by predicate; vertices are numbers.
-    lone
-        The node predicate and the vertices without edges; empty if the rules have no node predicate.
-    left_out
-        The vertex missing from the induced subgraph.
-    predicate, source, target
-        The derived edge on which the graph and the induced subgraph differ.
-    lost
-        True if it is derived on the graph only, False if on the induced subgraph only.
-    """
-
-    edges: Edges
-    lone: tuple[tuple[str, int], ...]
-    left_out: int
-    predicate: str
+    edges: Edges  # by predicate
+    lone: tuple[
+        tuple[str, int], ...
+    ]  # the node predicate and the vertices without edges; empty without node predicate
+    left_out: int  # the vertex missing from the induced subgraph
+    predicate: str  # of the derived edge on which the graph and the induced subgraph differ
     source: int
     target: int
-    lost: bool
+    lost: bool  # whether it is derived on the graph only, or else on the induced subgraph only
 
     def __str__(self) -> str:
         facts = [_fact(predicate, row) for predicate, rows in self.edges.items() for row in rows]
@@ -79,18 +67,12 @@ class Counterexample:
 
 @dataclass(frozen=True)
 class Commutation:
-    """Result of the commutation analysis.
+    """Result of the commutation analysis."""
 
-    Attributes
-    ----------
-    hidden
-        One hidden vertex per rule that hides any; if there is none, the rules commute.
-    counterexample
-        A graph on which the rules do not commute.
-    """
-
-    hidden: tuple[Variable, ...] = ()
-    counterexample: Counterexample | None = None
+    hidden: tuple[
+        Variable, ...
+    ] = ()  # one hidden vertex per rule that hides any; without any, the rules commute
+    counterexample: Counterexample | None = None  # a graph on which the rules do not commute
 
     @property
     def outcome(self) -> Literal["commute", "do not commute", "unknown"]:

@@ -38,12 +38,8 @@ MOST_TIES = 4096  # with more ties, hardly any pattern is repeated
 class InducedReasoner:
     """Derive edges on induced subgraphs.
 
-    Attributes
-    ----------
-    predicates
-        The derived predicates, in the order of the masks.
-    outside
-        Why the rules are evaluated by the engine; `None` if they are compiled to a plan.
+    `predicates` are the derived ones, in the order of the masks. If the rules are not compiled to a plan, `outside`
+    says why they are evaluated by the engine.
 
     Examples
     --------

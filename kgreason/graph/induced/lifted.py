@@ -133,11 +133,6 @@ class Lifted:
     """Distinct situations in a graph, and their derived edges.
 
     With an `outcome`, each situation is evaluated at both ends of its cells, and is known if both ends agree on it.
-
-    Attributes
-    ----------
-    evaluated
-        Parts evaluated by the engine so far.
     """
 
     def __init__(self, sight: Sight, program: CheckedProgram, outcome: frozenset[str]) -> None:
@@ -149,7 +144,7 @@ class Lifted:
         self._holds_edges = [holds_edges(p, positions) for p in program.derived]
         self._outcome = outcome
         self._forget()
-        self.evaluated = 0
+        self.evaluated = 0  # parts, by the engine
 
     def _forget(self) -> None:
         self._situations: dict[int, Situations] = {}

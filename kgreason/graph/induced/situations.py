@@ -19,18 +19,10 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Cells:
-    """Edges of a relation partitioned into cells; rules distinguish weights only by their cells.
+    """Edges of a relation partitioned into cells; rules distinguish weights only by their cells."""
 
-    Attributes
-    ----------
-    of_edge
-        Cell 0 .. c-1 of each edge, shape (m,).
-    low, high
-        Least and greatest weight in each cell, shape (c,).
-    """
-
-    of_edge: Ints
-    low: Weights
+    of_edge: Ints  # cell 0 .. c-1 of each edge, shape (m,)
+    low: Weights  # least weight in each cell, shape (c,)
     high: Weights
 
     @classmethod
@@ -58,26 +50,15 @@ class Ties:
     """Symmetric adjacency of a graph whose edges are partitioned into cells.
 
     A tie is the set of edges between two vertices as seen from one of them: cells of outgoing and of incoming edges.
-    Ties are numbered from 1.
-
-    Attributes
-    ----------
-    indptr, neighbour, tie
-        Entries of vertex v are ``indptr[v]:indptr[v+1]``, sorted by neighbour.
-    mirror
-        Number of each tie as seen from the other vertex, shape (ties + 1,).
-    loop
-        Tie of each vertex with itself, 0 for none, shape (n,).
-    start, content
-        Tie t holds ``content[start[t]:start[t+1]]``: twice the number of a cell (cells are numbered consecutively over
-        all relations), plus 1 for an incoming edge.
+    Ties are numbered from 1. Tie t holds ``content[start[t]:start[t + 1]]``: twice the number of a cell (cells are
+    numbered consecutively over all relations), plus 1 for an incoming edge.
     """
 
-    indptr: Ints
+    indptr: Ints  # entries of vertex v are ``indptr[v]:indptr[v + 1]``, sorted by neighbour
     neighbour: Ints
     tie: Ints
-    mirror: Ints
-    loop: Ints
+    mirror: Ints  # number of each tie as seen from the other vertex, shape (ties + 1,)
+    loop: Ints  # tie of each vertex with itself, 0 for none, shape (n,)
     start: Ints
     content: Ints
 

@@ -54,23 +54,15 @@ class Interpreter:
 class Pairs:
     """Edges indexed as records of ordered pairs.
 
-    Attributes
-    ----------
-    indptr, entries
-        Neighbours of vertex v, without v, are the entries ``indptr[v] .. indptr[v+1]``, ascending; an entry is the
-        neighbour, the record of the pair (v, neighbour) and that of (neighbour, v), -1 for none; int64, int32.
-    loop
-        Record of each pair (v, v), -1 for none; int32, shape (n,).
-    flags
-        For each record: the words that hold for the pair, one bit each; int32.
-    at, ends
-        Slot s of record r has the weights ``values[at[r * slots + s]:at[r * slots + s + 1]]`` for each of `ends`.
+    Slot s of record r has the weights ``values[at[r * slots + s]:at[r * slots + s + 1]]`` for each of `ends`.
     """
 
-    indptr: Ints
-    entries: Shorts
-    loop: Shorts
-    flags: Shorts
+    indptr: (
+        Ints  # neighbours of vertex v, without v, are the entries ``indptr[v] .. indptr[v + 1]``, ascending
+    )
+    entries: Shorts  # neighbour, record of the pair (v, neighbour), and that of (neighbour, v), -1 for none
+    loop: Shorts  # record of each pair (v, v), -1 for none
+    flags: Shorts  # for each record: the words that hold for the pair, one bit each
     at: Shorts
     ends: tuple[Weights, ...]
 

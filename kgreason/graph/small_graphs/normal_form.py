@@ -123,16 +123,8 @@ def _projected(atom: CheckedAtom, rule: CheckedRule, made: list[CheckedRule]) ->
 class NormalRule:
     """A rule with vertex and value variables separated; `Unfit` if a plan cannot express it.
 
-    Attributes
-    ----------
-    head, positives, negatives
-        The value of each atom is a separate variable; a negated atom has none.
-    same
-        Pairs of vertices that must be equal (True) or different (False).
-    conditions
-        Further conditions before the aggregate.
-    aggregation, after
-        The aggregate and the conditions on it; `contributors` are vertices that are not in the group.
+    The value of each atom is a separate variable; a negated atom has none. Contributors of the aggregate are vertices
+    that are not in its group.
     """
 
     def __init__(self, rule: CheckedRule, arities: Mapping[str, int], positions: frozenset[Position]) -> None:
@@ -140,9 +132,9 @@ class NormalRule:
         self.aliases: dict[str, Expression] = {}
         self.vertices: set[str] = set()
         self.values: set[str] = set()
-        self.same: list[tuple[str, str, bool]] = []
-        self.conditions: list[Expression] = []
-        self.after: list[Expression] = []
+        self.same: list[tuple[str, str, bool]] = []  # vertices that must be equal (True) or different (False)
+        self.conditions: list[Expression] = []  # further conditions before the aggregate
+        self.after: list[Expression] = []  # conditions on the aggregate
         self.positives = [self._positive(atom) for atom in rule.positives]
         self._steps(rule.before, "")
         self.aggregation = self._aggregation(rule.aggregation) if rule.aggregation else None

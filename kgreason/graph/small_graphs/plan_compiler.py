@@ -32,28 +32,15 @@ _COMPARE = {"<": (k.BELOW, False), ">": (k.BELOW, True), "<=": (k.UP_TO, False),
 
 @dataclass(frozen=True)
 class Plan:
-    """Plan for the interpreter, with the data it needs from a graph.
+    """Plan for the interpreter, with the data it needs from a graph."""
 
-    Attributes
-    ----------
-    code, constants
-        As described in `kgreason.graph.small_graphs.bit_kernels`.
-    loaded
-        For each word of edges: the edge predicate, and the conditions on `WEIGHT` that its edges meet.
-    slots
-        Edge predicates whose weights are read.
-    outputs
-        Number of output words per subgraph.
-    integers, doubles
-        Size of the working memory.
-    """
-
-    code: npt.NDArray[np.int64]
+    code: npt.NDArray[np.int64]  # as described in `kgreason.graph.small_graphs.bit_kernels`
     constants: npt.NDArray[np.float64]
+    # for each word of edges: the edge predicate, and the conditions on `WEIGHT` that its edges meet
     loaded: tuple[tuple[str, tuple[Expression, ...]], ...]
-    slots: tuple[str, ...]
-    outputs: int
-    integers: int
+    slots: tuple[str, ...]  # edge predicates whose weights are read
+    outputs: int  # number of output words per subgraph
+    integers: int  # size of the working memory
     doubles: int
 
 

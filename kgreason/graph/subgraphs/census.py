@@ -78,28 +78,14 @@ _PATTERNS, _VALUES = 1 << 10, 1 << 8  # initial capacities
 
 @dataclass(frozen=True, eq=False)
 class Census:
-    """Patterns of the connected sets of x vertices: equal colours and ties, vertex by vertex.
-
-    Attributes
-    ----------
-    x
-        Number of vertices.
-    slots, nodes
-        Trie of the patterns of 0 .. x vertices: hash table of nodes; parent and value of each node.
-    first
-        First node that is a complete pattern; there are P of them.
-    counts
-        Subgraphs of each pattern, shape (P,).
-    examples
-        One subgraph of each pattern, shape (P, x), vertices of the graph.
-    """
+    """Patterns of the connected sets of x vertices: equal colours and ties, vertex by vertex."""
 
     x: int
-    slots: Ints
-    nodes: Ints
-    first: int
-    counts: Ints
-    examples: Ints
+    slots: Ints  # hash table of the nodes of a trie of the patterns of 0 .. x vertices
+    nodes: Ints  # parent and value of each node
+    first: int  # first node that is a complete pattern; there are P of them
+    counts: Ints  # subgraphs of each pattern, shape (P,)
+    examples: Ints  # one subgraph of each pattern, shape (P, x), vertices of the graph
 
     @property
     def total(self) -> int:

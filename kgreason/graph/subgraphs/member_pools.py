@@ -18,28 +18,16 @@ _STEPS = 4_000  # of the search for disjoint images; an unfinished search counts
 
 @dataclass(frozen=True, eq=False)
 class Pools:
-    """Members of classes.
+    """Members of classes, in canonical order, in which images are looked up."""
 
-    Attributes
-    ----------
-    members
-        Shape (N, x), in canonical order, sorted by class.
-    first
-        Those of class c are ``members[first[c]:first[c + 1]]``, at most 63.
-    first_turn, turns
-        Automorphisms of the classes.
-    ranks
-        Rank of the in-degree of each vertex, then of its out-degree; members may have vertices outside the graph.
-    width
-        Number of ranks.
-    """
-
-    members: Ints
-    first: Ints
-    first_turn: Ints
+    members: Ints  # shape (N, x), sorted by class
+    first: Ints  # those of class c are ``members[first[c]:first[c + 1]]``, at most 63
+    first_turn: Ints  # automorphisms of class c are ``turns[first_turn[c]:first_turn[c + 1]]``
     turns: Ints
-    ranks: Shorts
-    width: int
+    ranks: (
+        Shorts  # of the in-degree of each vertex, then of its out-degree; also of vertices outside the graph
+    )
+    width: int  # number of ranks
 
     @classmethod
     def none(cls, x: int, classes: int = 0, n: int = 0) -> Pools:

@@ -19,30 +19,18 @@ _WIDTH = 62
 class Adjacency:
     """Undirected simple graph whose vertices are numbered by descending degree.
 
-    The search takes hubs as roots first and then removes them.
-
-    Attributes
-    ----------
-    original
-        Number of each vertex in the graph, shape (n,).
-    indptr, neighbour
-        The neighbours of v are ``neighbour[indptr[v]:indptr[v + 1]]``, ascending.
-    tie
-        Number, from 1, of the tie between v and this neighbour, as seen from the neighbour: the number of edges of each
-        relation in either direction, and the cells of their weights that rules distinguish.
-    colour
-        The same for the loops of each vertex, from 0.
-    bits, low
-        Width of the numbers of ties and of colours.
+    The search takes hubs as roots first and then removes them. Ties are numbered from 1, as seen from the neighbour:
+    the number of edges of each relation in either direction, and the cells of their weights that rules distinguish.
+    Colours are the same for the loops of each vertex, numbered from 0.
     """
 
-    original: Vertices
-    indptr: Ints
+    original: Vertices  # number of each vertex in the graph, shape (n,)
+    indptr: Ints  # the neighbours of v are ``neighbour[indptr[v]:indptr[v + 1]]``, ascending
     neighbour: Shorts
     tie: Shorts
     colour: Shorts
-    bits: int
-    low: int
+    bits: int  # width of the number of a tie
+    low: int  # width of the number of a colour
 
     @property
     def n(self) -> int:

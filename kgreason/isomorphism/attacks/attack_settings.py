@@ -20,22 +20,12 @@ Sees = Literal["edges", "derived", "rules", "other"]
 
 @dataclass(frozen=True)
 class Part:
-    """Knowledge of an x-subgraph X: a row of Table 4 of the KGISO paper.
-
-    Attributes
-    ----------
-    name, formula
-        Name in kgreason, and formula in the paper.
-    sees
-        Known besides the ground edges: nothing, derived edges without rules, the rules, or other rules.
-    weighted
-        Whether the edges of X are known with weights.
-    """
+    """Knowledge of an x-subgraph X: a row of Table 4 of the KGISO paper."""
 
     name: str
-    formula: str
-    sees: Sees
-    weighted: bool
+    formula: str  # in the paper
+    sees: Sees  # known besides the ground edges: nothing, derived edges without rules, the rules, or other rules
+    weighted: bool  # whether the edges of X are known with weights
 
     @property
     def key(self) -> tuple[Sees, bool]:
@@ -81,24 +71,12 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """Graphs of one run of an attack.
+    """Graphs of one run of an attack."""
 
-    Attributes
-    ----------
-    known
-        Graph that the attacker knows in part.
-    released
-        Graph that the attacker searches.
-    truth
-        Vertex v of `known` is vertex ``truth[v]`` of `released`; int64, shape (n,).
-    drawn
-        Graph in which a known x-subgraph is connected: `known`, or the part of it that the guarantee covers.
-    """
-
-    known: KnowledgeGraph
-    released: KnowledgeGraph
-    truth: Ints
-    drawn: KnowledgeGraph
+    known: KnowledgeGraph  # graph that the attacker knows in part
+    released: KnowledgeGraph  # graph that the attacker searches
+    truth: Ints  # vertex v of `known` is vertex ``truth[v]`` of `released`
+    drawn: KnowledgeGraph  # in it a known x-subgraph is connected: `known`, or the part that the guarantee covers
 
 
 def united(one: KnowledgeGraph, other: KnowledgeGraph) -> KnowledgeGraph:
@@ -138,42 +116,22 @@ WORDS = f"say all, part, {', '.join(p.name for p in PARTS)}, degree, neighbourho
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """Target and parameters of the attacks.
-
-    Attributes
-    ----------
-    original, released, mapping
-        As in `kgreason.verify`.
-    rules
-        Rules of the release as ``"rules"``, and those of an attacker with other rules as ``"other"``.
-    k, x
-        Parameters of the guarantee; x ascending.
-    sizes
-        Sizes of the known x-subgraphs.
-    targets
-        Number of target vertices or x-subgraphs.
-    seeds
-        Original vertices known to the seed attacker, or the number of them to draw.
-    drop
-        Share of the released edges that is dropped as implausible; `None`: the share of synthetic edges.
-    weights
-        Weights known to attackers who know weights, ``"released"`` or ``"original"``.
-    parts
-        Part of each original vertex if the release leaves out the edges between parts.
-    """
+    """Target and parameters of the attacks."""
 
     original: KnowledgeGraph
     released: KnowledgeGraph
-    mapping: Ints
-    rules: Mapping[str, CheckedProgram]
+    mapping: Ints  # as in `kgreason.verify`
+    rules: Mapping[
+        str, CheckedProgram
+    ]  # of the release as "rules", of an attacker with other rules as "other"
     k: int
-    x: tuple[int, ...]
-    sizes: tuple[int, ...]
-    targets: int
-    seeds: Ints | int
-    drop: float | None
-    weights: str
-    parts: Ints | None = None
+    x: tuple[int, ...]  # ascending
+    sizes: tuple[int, ...]  # of the known x-subgraphs
+    targets: int  # number of target vertices or x-subgraphs
+    seeds: Ints | int  # original vertices known to the seed attacker, or the number of them to draw
+    drop: float | None  # share of edges dropped as implausible; `None`: the share of synthetic edges
+    weights: str  # known to attackers who know weights: "released" or "original"
+    parts: Ints | None = None  # of the original vertices if the release leaves out the edges between parts
 
 
 def knowledge_of(names: str | Iterable[str]) -> tuple[str, ...]:

@@ -51,12 +51,8 @@ def verify(
 
     Parameters
     ----------
-    original, released
-        G and A, sets of facts: duplicate rows are one edge.
     mapping
         Original vertex v is released vertex ``mapping[v]``; int64, shape (n,), -1 where unknown.
-    rules
-        Σ; the derived predicates are ``rules.derived``.
     k, x
         Number of occurrences of each attacked subgraph, itself included, and its number of vertices.
     parts
@@ -311,8 +307,8 @@ def verify_alone(
         conditions.parameters(released.n, k, x),
         conditions.connected(released),
         _distinct_labels(released),
+        *conditions.bounds(released, rules),
     ]
-    items += conditions.bounds(released, rules)
     if reason := _senseless(items, k, x):
         items.append(Item("images", False, f"not examined: {reason}"))
         return Verdict(k, x, tuple(items), None, needs_original=NEEDS_ORIGINAL)

@@ -37,23 +37,15 @@ INNER, OPEN = -2, -1  # instead of a class: node with children, pattern of sever
 
 
 class Patterns:
-    """Patterns of an adjacency with their classes.
-
-    Attributes
-    ----------
-    tree
-        Tree of patterns.
-    classes, ground, canonical
-        Per node: class, `INNER` or `OPEN`; ground class; canonical order of the chosen vertices.
-    """
+    """Patterns of an adjacency with their classes."""
 
     def __init__(self, adjacency: Adjacency, catalogue: Catalogue) -> None:
         self.adjacency, self.catalogue, self.size = adjacency, catalogue, catalogue.size
         self.traits = np.ascontiguousarray(catalogue.space.traits[adjacency.vertices])
         self.tree = Tree()
-        self.classes = np.empty(0, dtype=np.int64)
-        self.ground = np.empty(0, dtype=np.int64)
-        self.canonical = np.empty((0, self.size), dtype=np.int64)
+        self.classes = np.empty(0, dtype=np.int64)  # of each node: class, `INNER` or `OPEN`
+        self.ground = np.empty(0, dtype=np.int64)  # ground class of each node
+        self.canonical = np.empty((0, self.size), dtype=np.int64)  # canonical order of the chosen vertices
 
     def learn(self, shares: Sequence[Share], quota: int) -> int:
         """Classify the patterns of some shares, at most `quota` sets of each; returns the number of sets."""
@@ -138,26 +130,17 @@ class Pools:
     Each vertex of an attacked subgraph is in at most one member of a block, and at its position its in-degree and its
     out-degree occur in at most one member each. So a block of k - 1 + 3x members serves all subgraphs of its class.
 
-    Attributes
-    ----------
-    most
-        Maximum number of members of a block.
-    first
-        First block of each class.
-    blocks, members
-        Block b has ``blocks[b, 0]`` rows of `members`, from ``b * most`` on (vertices of the release), and is followed
-        by block ``blocks[b, 1]``, or by none if that is negative.
-    sampled
-        Members that were visited, in pools or not, and their classes; the image search begins with them if only little
-        of the release may be visited.
+    Block b has ``blocks[b, 0]`` rows of `members`, from ``b * most`` on (vertices of the release), and is followed by
+    block ``blocks[b, 1]``, or by none if that is negative.
     """
 
     def __init__(self, catalogue: Catalogue, need: int) -> None:
         self._catalogue, self.need = catalogue, need
-        self.most = need + (3 if catalogue.space.distinct else 4) * catalogue.size
-        self.first = np.zeros(0, dtype=np.int64)
+        self.most = need + (3 if catalogue.space.distinct else 4) * catalogue.size  # members of a block
+        self.first = np.zeros(0, dtype=np.int64)  # first block of each class
         self.blocks = np.zeros((0, 2), dtype=np.int64)
         self.members = np.zeros((0, catalogue.size), dtype=np.int64)
+        # Members that were visited, in pools or not, and their classes: the image search begins with them.
         self.sampled: list[tuple[Ints, Ints]] = []
         self._last = np.zeros(0, dtype=np.int64)
         self._count = np.zeros(0, dtype=np.int64)
@@ -235,10 +218,10 @@ class Pools:
     def settled(self, rows: Ints, classes: Ints) -> Flags:
         """Whether each row has its images in the pool of its class."""
         self.reserve()
-        status = np.zeros(len(rows), dtype=np.int64)
+        found = np.zeros(len(rows), dtype=np.bool_)
         pools = self.first[classes], self.most, self.blocks, self.members, self.need
-        settle(np.ascontiguousarray(rows), *pools, self._catalogue.space.traits, status)
-        return np.equal(status, 1)
+        settle(np.ascontiguousarray(rows), *pools, self._catalogue.space.traits, found)
+        return found
 
     def sample(self, patterns: Patterns, parts: list[Share], quota: int) -> None:
         """Fill the pools of known classes that are not full with sets of some shares."""

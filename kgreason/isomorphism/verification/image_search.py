@@ -265,12 +265,8 @@ def find_images(
 class Search:
     """Image search with the members of classes found so far.
 
-    Attributes
-    ----------
-    most
-        Maximum number of sets of the release that are visited; classes that need more are given up.
-    found
-        Attacked subgraphs outside the pools, and their images: vertices by position, shapes (T, x) and (T, k - 1, x).
+    At most `most` sets of the release are visited; classes that need more are given up. `found` holds the attacked
+    subgraphs outside the pools, and their images: vertices by position, shapes (T, x) and (T, k - 1, x).
     """
 
     def __init__(self, catalogue: Catalogue, pools: Pools, progress: Progress, most: int = ENDLESS) -> None:

@@ -48,41 +48,20 @@ HURRIED = 1 << 16, 0  # comparisons for one set and, if that does not suffice, f
 
 @dataclass
 class Outcome:
-    """Result of item 4 for the attacked subgraphs of one size.
+    """Result of item 4 for the attacked subgraphs of one size."""
 
-    Attributes
-    ----------
-    forms
-        Canonical forms of the classes.
-    members, classes, status
-        Some attacked subgraphs without images: vertices of the release in canonical order, class, and 0 if no images
-        exist or -1 if undecided.
-    satisfied, total, undecided
-        Numbers of attacked subgraphs: with images, all, and undecided.
-    lacking
-        Number of attacked subgraphs of each class without images or undecided.
-    pools
-        All members of some classes, each of shape (M, x).
-    donors
-        Members and images that serve the satisfied attacked subgraphs.
-    complaints
-        Faults of the donors of a certificate.
-    given_up
-        Reason why subgraphs are undecided.
-    """
-
-    forms: Classes
-    members: Ints
-    classes: Ints
-    status: Ints
-    satisfied: int = 0
+    forms: Classes  # canonical forms of the classes
+    members: Ints  # some attacked subgraphs without images: vertices of the release in canonical order
+    classes: Ints  # class of each of them
+    status: Ints  # 0 if no images exist or -1 if undecided
+    satisfied: int = 0  # attacked subgraphs with images
     total: int = 0
     undecided: int = 0
-    lacking: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    pools: dict[int, Ints] = field(default_factory=dict)
-    donors: Donors | None = None
-    complaints: tuple[str, ...] = ()
-    given_up: str = "the search was given up"
+    lacking: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # without images, by class
+    pools: dict[int, Ints] = field(default_factory=dict)  # all members of some classes, each of shape (M, x)
+    donors: Donors | None = None  # members and images that serve the satisfied attacked subgraphs
+    complaints: tuple[str, ...] = ()  # faults of the donors of a certificate
+    given_up: str = "the search was given up"  # reason why subgraphs are undecided
 
 
 def attacked(

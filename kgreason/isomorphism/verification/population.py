@@ -160,21 +160,13 @@ def small_components(graph: KnowledgeGraph, x: int) -> tuple[list[tuple[int, Int
 
 @dataclass(frozen=True)
 class Population:
-    """Attacked subgraphs of x vertices by rank: smaller components first, then the connected sets.
-
-    Attributes
-    ----------
-    listed
-        Stored sets, by size.
-    adjacency, divided, counts
-        Adjacency in which the connected sets are enumerated, the shares, and the number of sets of each share.
-    """
+    """Attacked subgraphs of x vertices by rank: smaller components first, then the connected sets."""
 
     x: int
-    listed: Sequence[tuple[int, Ints]]
-    adjacency: Adjacency
+    listed: Sequence[tuple[int, Ints]]  # stored sets, by size
+    adjacency: Adjacency  # in which the connected sets are enumerated
     divided: Sequence[Share]
-    counts: Sequence[int]
+    counts: Sequence[int]  # number of sets of each share
 
     @classmethod
     def of(cls, graph: KnowledgeGraph, x: int, limit: int) -> Population:
@@ -239,18 +231,11 @@ def _check_countable(adjacency: Adjacency, x: int, limit: int) -> None:
 
 @dataclass(frozen=True)
 class Drawn:
-    """Random sample of the attacked subgraphs of x vertices.
+    """Random sample of the attacked subgraphs of x vertices."""
 
-    Attributes
-    ----------
-    population, limit
-        Number of attacked subgraphs to draw from; maximum number of sets of the release that are visited.
-    sets
-        Drawn sets by size (smaller components are attacked as a whole): original vertices, int64 (N, size).
-    """
-
-    population: int
-    limit: int
+    population: int  # number of attacked subgraphs to draw from
+    limit: int  # maximum number of sets of the release that are visited
+    # by size (smaller components are attacked as a whole): original vertices, (N, size)
     sets: Sequence[tuple[int, Ints]]
 
     def mapped(self, mapping: Ints) -> list[tuple[int, Ints]]:

@@ -26,30 +26,16 @@ WORD = 62  # maximum number of bits of the value that a vertex holds
 
 @dataclass(frozen=True)
 class Adjacency:
-    """Neighbours and ties of renumbered vertices.
+    """Neighbours and ties of renumbered vertices."""
 
-    Attributes
-    ----------
-    vertices
-        Released vertex of each number, shape (n,).
-    indptr, neighbour, tie
-        CSR lists of neighbours, ascending, and the tie to each as seen by the neighbour.
-    kinds
-        Kind of each vertex, shape (n,).
-    bits, low
-        Numbers of bits of a tie and of a kind.
-    linked
-        Bit of a tie that is set if the two vertices are adjacent; 0 if all tied pairs are.
-    """
-
-    vertices: Ints
-    indptr: Ints
+    vertices: Ints  # released vertex of each number, shape (n,)
+    indptr: Ints  # the neighbours of v are ``neighbour[indptr[v]:indptr[v + 1]]``, ascending
     neighbour: Shorts
-    tie: Shorts
-    kinds: Ints
-    bits: int
-    low: int
-    linked: int
+    tie: Shorts  # tie to each neighbour as seen by the neighbour
+    kinds: Ints  # kind of each vertex, shape (n,)
+    bits: int  # width of a tie
+    low: int  # width of a kind
+    linked: int  # bit of a tie that is set if the two vertices are adjacent; 0 if all tied pairs are
 
     @classmethod
     def of(cls, order: Ints, u: Ints, v: Ints, tie: Ints, kinds: Ints, linked: int) -> Adjacency:
@@ -82,24 +68,12 @@ def undirected(graph: KnowledgeGraph) -> Adjacency:
 
 @dataclass(frozen=True)
 class Bonds:
-    """Ties of all vertex pairs of a release.
-
-    Attributes
-    ----------
-    n
-        Number of vertices.
-    keys
-        u * n + v for each ordered pair of different tied vertices, ascending.
-    tie
-        Number of the tie of each pair, from 1, as seen by v.
-    kinds
-        Kind of each vertex, shape (n,).
-    """
+    """Ties of all vertex pairs of a release with n vertices."""
 
     n: int
-    keys: Ints
-    tie: Ints
-    kinds: Ints
+    keys: Ints  # u * n + v for each ordered pair of different tied vertices, ascending
+    tie: Ints  # number of the tie of each pair, from 1, as seen by v
+    kinds: Ints  # kind of each vertex, shape (n,)
 
     @classmethod
     def of(cls, pairs: Pairs, cells: Ties | None) -> Bonds:

@@ -16,7 +16,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.base.jit import Ints, Rows, Shorts, kernel
+from kgreason.base.jit import Flags, Ints, Rows, Shorts, kernel
 from kgreason.isomorphism.verification.release_index import Adjacency
 
 FREE, CHECKED, HANDED, SKIPPED = range(4)  # jobs: treatment of the sets of a pattern
@@ -81,7 +81,7 @@ def _apart(rows: Rows, row: int, others: Rows, begin: int, traits: Rows) -> bool
 
 
 @kernel
-def _stands(
+def _has_images(
     rows: Rows, row: int, pool: int, most: int, blocks: Rows, members: Rows, need: int, traits: Rows
 ) -> bool:
     """Whether `need` members of one block of a pool are apart from a row.
@@ -191,7 +191,9 @@ def _visit(
                             q = orders[node, p]
                             out[count, p] = u if q == depth else path[CHOSEN, q]
                         pool = pools[node]
-                        if job == CHECKED and _stands(out, count, pool, most, blocks, members, need, traits):
+                        if job == CHECKED and _has_images(
+                            out, count, pool, most, blocks, members, need, traits
+                        ):
                             settled += 1
                         else:
                             patterns[count] = node
@@ -252,12 +254,11 @@ def _visit(
 
 @kernel
 def settle(
-    rows: Rows, pools: Ints, most: int, blocks: Rows, members: Rows, need: int, traits: Rows, status: Ints
+    rows: Rows, pools: Ints, most: int, blocks: Rows, members: Rows, need: int, traits: Rows, found: Flags
 ) -> None:
-    """Set the status of rows to 1 where `need` members of a block of their pool are apart from them."""
+    """Whether `need` members of a block of their pool are apart from rows."""
     for i in range(len(rows)):
-        if status[i] != 1 and _stands(rows, i, pools[i], most, blocks, members, need, traits):
-            status[i] = 1
+        found[i] = _has_images(rows, i, pools[i], most, blocks, members, need, traits)
 
 
 @kernel
@@ -337,18 +338,12 @@ def longer(array: Ints, length: int, value: int = 0) -> Ints:
 
 
 class Tree:
-    """Patterns of vertex sets, as paths of the values that vertices hold when they join.
-
-    Attributes
-    ----------
-    table, nodes, used
-        Hash table of node numbers by parent and value, parent and value of each node, and number of nodes.
-    """
+    """Patterns of vertex sets, as paths of the values that vertices hold when they join."""
 
     def __init__(self) -> None:
-        self.used = 0
-        self.nodes = np.zeros((NODES, 2), dtype=np.int64)
-        self.table = _empty(NODES)
+        self.used = 0  # nodes
+        self.nodes = np.zeros((NODES, 2), dtype=np.int64)  # parent and value of each node
+        self.table = _empty(NODES)  # hash table of the node numbers by parent and value
 
     def copy(self) -> Tree:
         """Return an independent copy."""
@@ -388,24 +383,17 @@ def _empty(nodes: int) -> Ints:
 
 @dataclass
 class Orders:
-    """Treatment of the sets of each pattern.
+    """Treatment of the sets of each pattern, that is, node of the tree."""
 
-    Attributes
-    ----------
-    jobs, pools, canonical
-        Per node of the tree: `FREE`, `CHECKED`, `HANDED` or `SKIPPED`; pool; canonical order of the chosen vertices,
-        shape (nodes, x).
-    need, most, blocks, members
-        Number of images needed, and pools in blocks of at most `most` members, as numbers of the adjacency.
-    """
-
-    jobs: Ints
+    jobs: Ints  # `FREE`, `CHECKED`, `HANDED` or `SKIPPED`
     pools: Ints
-    canonical: Ints
-    need: int = 1
-    most: int = 0
+    canonical: Ints  # canonical order of the chosen vertices, shape (nodes, x)
+    need: int = 1  # number of images
+    most: int = 0  # members of a block of a pool
     blocks: Ints = field(default_factory=lambda: np.zeros((1, 2), dtype=np.int64))
-    members: Ints = field(default_factory=lambda: np.zeros((1, 1), dtype=np.int64))
+    members: Ints = field(
+        default_factory=lambda: np.zeros((1, 1), dtype=np.int64)
+    )  # as numbers of the adjacency
 
     @classmethod
     def learning(cls, nodes: int, size: int) -> Orders:
