@@ -9,7 +9,6 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.base.cores import each
 from kgreason.graph.facts import derived_edges
 from kgreason.graph.induced.derivation import InducedReasoner
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
@@ -18,15 +17,11 @@ from kgreason.isomorphism.attacks.attack_settings import Part, World, united
 from kgreason.isomorphism.verification.image_pools import Patterns
 from kgreason.isomorphism.verification.isomorphism_classes import Catalogue, Classes, Form
 from kgreason.isomorphism.verification.population import count_connected, pick
-from kgreason.isomorphism.verification.release_index import Adjacency, Space, scrambled, undirected
+from kgreason.isomorphism.verification.release_index import Adjacency, ReleaseIndex, scrambled, undirected
 from kgreason.isomorphism.verification.subgraph_visits import (
     ENDLESS,
-    HANDED,
     SHARES,
-    SKIPPED,
-    Orders,
     Share,
-    Walker,
     shares,
 )
 from kgreason.language.check.checked_program import CheckedProgram
@@ -107,14 +102,14 @@ class Occurrences:
     """Weakly connected vertex sets of a released graph: number of examined sets, and whether these are all."""
 
     def __init__(
-        self, space: Space, catalogue: Catalogue, released: KnowledgeGraph, vertices: Ints, limit: int
+        self, index: ReleaseIndex, catalogue: Catalogue, released: KnowledgeGraph, vertices: Ints, limit: int
     ) -> None:
         self._catalogue, self._vertices, size = catalogue, vertices, catalogue.size
         self.total, self.complete = released.n, True
         self._shares: list[Share] = []
         if size == 1:
             return
-        adjacency = space.bonds(size).attacked(released, vertices)
+        adjacency = index.bonds(size).attacked(released, vertices)
         self.complete = count_connected(undirected(released), size, limit) <= limit
         self._shares = shares(adjacency, size, SHARES) if self.complete else _sample(adjacency, size, limit)
         self._patterns = Patterns(adjacency, catalogue)
@@ -140,20 +135,8 @@ class Occurrences:
             yield classes[mine], rows[mine]
 
     def _visited(self, wanted: Ints | None) -> Iterator[tuple[Ints, Ints]]:
-        patterns = self._patterns
-        of_class = np.full(len(self._catalogue.full), SKIPPED, dtype=np.int64)
-        of_class[slice(None) if wanted is None else wanted] = HANDED
-        jobs = patterns.jobs(of_class, all_open=wanted is None)
-        orders = Orders(jobs, np.zeros_like(jobs), patterns.canonical)
-
-        def visit(share: Share) -> list[tuple[Ints, Ints]]:
-            walker = Walker(patterns.adjacency, patterns.traits, patterns.size, patterns.tree)
-            return walker.gather(share, orders)[0]
-
         for begin in range(0, len(self._shares), AT_ONCE):
-            for found in each(visit, self._shares[begin : begin + AT_ONCE]):
-                for rows, nodes in found:
-                    yield patterns.resolve(rows, nodes)
+            yield from self._patterns.members(self._shares[begin : begin + AT_ONCE], wanted)
 
 
 def _sample(adjacency: Adjacency, size: int, limit: int) -> list[Share]:
@@ -177,31 +160,28 @@ DERIVED = "derived "  # prefix of the names of relations of derived edges
 
 
 class Candidates:
-    """Candidate occurrences in a release of known x-subgraphs.
+    """Candidate occurrences in a release of known x-subgraphs: `parts`, (N, x), vertices of the known graph.
 
-    Attributes
-    ----------
-    parts
-        Known x-subgraphs as vertices of the known graph, shape (N, x).
-    sizes
-        Number of candidates of each x-subgraph; shape (N,).
-    right
-        Whether the true occurrence is among them; shape (N,).
-    total, complete
-        Number of examined x-subgraphs of the release, and whether these are all.
+    `total` x-subgraphs of the release are examined; `complete` says whether these are all.
     """
 
     def __init__(
-        self, world: World, space: Space, parts: Ints, known: Ints, released: KnowledgeGraph, limit: int
+        self,
+        world: World,
+        index: ReleaseIndex,
+        parts: Ints,
+        known: Ints,
+        released: KnowledgeGraph,
+        limit: int,
     ) -> None:
-        self.space, self.catalogue = space, Catalogue(space, parts.shape[1])
-        shift = space.graph.n - released.n
+        self.index, self.catalogue = index, Catalogue(index, parts.shape[1])
+        shift = index.graph.n - released.n
         self._shift, self.parts = shift, parts
         self._known, canonical = self.catalogue.classify(known)
         self._rows, self._canonical = known, canonical
         self._true = self.catalogue.classify(world.truth[parts] + shift)[0]
         self._occurrences = Occurrences(
-            space, self.catalogue, world.released, np.arange(released.n) + shift, limit
+            index, self.catalogue, world.released, np.arange(released.n) + shift, limit
         )
         self.total, self.complete = self._occurrences.total, self._occurrences.complete
 
@@ -212,7 +192,7 @@ class Candidates:
         return {c: {c: identity} for c in np.unique(self._known).tolist()}
 
     def _connected(self, number: int) -> bool:
-        return self.catalogue.full.form(number).connected_ground(self.space.ground_types)
+        return self.catalogue.full.form(number).connected_ground(self.index.ground_types)
 
     @cached_property
     def _counts(self) -> Ints:
@@ -242,16 +222,22 @@ class CandidatesWithoutRules(Candidates):
     """
 
     def __init__(
-        self, world: World, space: Space, parts: Ints, known: Ints, released: KnowledgeGraph, limit: int
+        self,
+        world: World,
+        index: ReleaseIndex,
+        parts: Ints,
+        known: Ints,
+        released: KnowledgeGraph,
+        limit: int,
     ) -> None:
-        super().__init__(world, space, parts, known, released, limit)
+        super().__init__(world, index, parts, known, released, limit)
         self._ground = len(
             world.released.relations
         )  # relations of ground edges, before those of derived edges
 
     def _connected(self, number: int) -> bool:
         form = self.catalogue.full.form(number)
-        ground: Ints = self.space.pairs.counts[form.types, : self._ground].max(axis=2)
+        ground: Ints = self.index.pairs.counts[form.types, : self._ground].max(axis=2)
         return Form(ground, form.automorphisms).connected_ground(int(ground.max()) + 1)
 
     @cached_property
@@ -260,7 +246,7 @@ class CandidatesWithoutRules(Candidates):
 
     @cached_property
     def _fitting(self) -> dict[int, dict[int, Ints]]:
-        counts, size = self.space.pairs.counts, self.catalogue.size
+        counts, size = self.index.pairs.counts, self.catalogue.size
         ground, classes = numbered(counts[:, : self._ground]), range(len(self._counts))
         types = np.array([self.catalogue.full.form(c).types for c in classes]).reshape(-1, size, size)
         alike = Classes(size)
@@ -323,16 +309,16 @@ def candidates(world: World, part: Part, means: Means, parts: Ints) -> Candidate
     if part.sees == "derived":
         return _candidates_without_rules(world, means, parts)
     both = united(world.known, world.released)
-    return Candidates(world, space_of(both, part, means.rules), parts, parts, world.released, means.limit)
+    return Candidates(world, index_of(both, part, means.rules), parts, parts, world.released, means.limit)
 
 
-def space_of(graph: KnowledgeGraph, part: Part, rules: Mapping[str, CheckedProgram]) -> Space:
-    """Space of a graph as an attacker with the knowledge `part` sees it, with or without weights."""
+def index_of(graph: KnowledgeGraph, part: Part, rules: Mapping[str, CheckedProgram]) -> ReleaseIndex:
+    """ReleaseIndex of a graph as an attacker with the knowledge `part` sees it, with or without weights."""
     program = rules.get(part.sees, _no_rules(rules["rules"]))
-    space = Space(graph, program)
+    index = ReleaseIndex(graph, program)
     if not part.key[1]:
-        space.reasoner = InducedReasoner(_without_weights(graph), program)
-    return space
+        index.reasoner = InducedReasoner(_without_weights(graph), program)
+    return index
 
 
 def _candidates_without_rules(world: World, means: Means, parts: Ints) -> CandidatesWithoutRules:
@@ -342,8 +328,8 @@ def _candidates_without_rules(world: World, means: Means, parts: Ints) -> Candid
     released = _with_derived(world.released, means.derived[world.released], parts.shape[1])
     known = _separate(world.known, program, parts)
     rows = np.arange(known.n).reshape(parts.shape)
-    space = Space(united(known, released), _no_rules(program))
-    return CandidatesWithoutRules(world, space, parts, rows, released, means.limit)
+    index = ReleaseIndex(united(known, released), _no_rules(program))
+    return CandidatesWithoutRules(world, index, parts, rows, released, means.limit)
 
 
 def lasting(program: CheckedProgram) -> CheckedProgram:

@@ -30,7 +30,7 @@ from kgreason.isomorphism.attacks.known_parts import (
     Parts,
     candidates,
     draw_parts,
-    space_of,
+    index_of,
     synthetic,
     without_implausible,
 )
@@ -45,7 +45,7 @@ from kgreason.isomorphism.attacks.known_vertices import (
 )
 from kgreason.isomorphism.verification.image_pools import packs, placements, tokens
 from kgreason.isomorphism.verification.images import decide
-from kgreason.isomorphism.verification.release_index import Space
+from kgreason.isomorphism.verification.release_index import ReleaseIndex
 from kgreason.isomorphism.verification.subgraph_visits import ENDLESS
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.check.genericity import hidden_vertices
@@ -321,7 +321,7 @@ def _decided(
     if not len(rows):
         return 0, 0
     most = ENDLESS if covered else VISITED
-    outcome = decide(space_of(world.released, part, rules), rows.shape[1], rows, k, SILENT, most=most)
+    outcome = decide(index_of(world.released, part, rules), rows.shape[1], rows, k, SILENT, most=most)
     return outcome.satisfied, outcome.undecided
 
 
@@ -332,7 +332,7 @@ def _decided_without_rules(
     # If not all occurrences were examined, k of them suffice, but fewer are inconclusive. If the definition covers the
     # attacker, images for an attacker who also knows the rules are images for this one.
     right = np.flatnonzero(found.right)
-    traits = Space(world.released, rules["rules"]).traits
+    traits = ReleaseIndex(world.released, rules["rules"]).traits
     status = np.array([_apart(found, world, traits, i, k - 1) for i in right.tolist()], dtype=np.int64)
     resisted = int((status == 1).sum())
     if found.complete:

@@ -23,7 +23,7 @@ from kgreason.base.progress import SILENT, Progress
 from kgreason.graph.knowledge_graph import KnowledgeGraph, beside
 from kgreason.graph.refinement import Sides, degrees, effort, neighbourhoods, refine
 from kgreason.isomorphism.risk.occurrences import Standing, Survey, survey
-from kgreason.isomorphism.verification.release_index import Space
+from kgreason.isomorphism.verification.release_index import ReleaseIndex
 from kgreason.language.check.checked_program import CheckedProgram
 
 Ints = npt.NDArray[np.int64]
@@ -213,7 +213,7 @@ def surveys(
     AnonymizationError
         If they have too many classes.
     """
-    space, found = Space(graph, rules), graph.components()[1]
+    space, found = ReleaseIndex(graph, rules), graph.components()[1]
     whole = np.bincount(found)
     needed = {*sizes, *np.unique(whole[whole < max(sizes)]).tolist()}
     return {size: survey(space, size, most, rng, progress) for size in sorted(needed)}

@@ -139,7 +139,7 @@ def of_kguard(graph: KnowledgeGraph, k: int, found: Lacking) -> Cost:
 
 def of_published(k: int, surveyed: Survey) -> Cost:
     """Cost of published KGUARD: images for classes with fewer than k disjoint members, and degree diversity."""
-    space, x = surveyed.catalogue.space, surveyed.size
+    space, x = surveyed.catalogue.index, surveyed.size
     rows, of = surveyed.drawn.rows, surveyed.drawn.classes
     vertices, edges = 0, 0.0
     for part in np.split(np.arange(len(of)), np.flatnonzero(np.diff(of)) + 1) if len(of) else ():

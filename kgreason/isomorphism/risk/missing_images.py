@@ -12,7 +12,7 @@ from kgreason.base.progress import SILENT, Progress
 from kgreason.isomorphism.risk.occurrences import Survey
 from kgreason.isomorphism.verification.images import decide, decide_each
 from kgreason.isomorphism.verification.population import small_components
-from kgreason.isomorphism.verification.release_index import Space, scrambled
+from kgreason.isomorphism.verification.release_index import ReleaseIndex, scrambled
 from kgreason.release.verdicts import NORMAL
 
 Ints = npt.NDArray[np.int64]
@@ -65,7 +65,7 @@ def lacking(surveyed: Survey, k: int, progress: Progress = SILENT) -> Lacking:
     surveyed
         Survey of all connected sets of x vertices.
     """
-    space, forms = surveyed.catalogue.space, surveyed.catalogue.full
+    space, forms = surveyed.catalogue.index, surveyed.catalogue.full
     rows, of = surveyed.drawn.some(max(LEAST, MOST // max(1, len(forms))))
     status = decide_each(space, rows, k, progress)
     found, low, high = _estimated(surveyed.counts, of, status)
@@ -120,7 +120,9 @@ def stratified(counts: Ints, looked: Ints, without: Ints) -> tuple[float, float,
     return found, max(float(without.sum()), found - margin), min(most, found + margin)
 
 
-def _components(space: Space, size: int, k: int, progress: Progress) -> tuple[int, float, float, float]:
+def _components(
+    space: ReleaseIndex, size: int, k: int, progress: Progress
+) -> tuple[int, float, float, float]:
     """Number of smaller components, of those without images, and its interval."""
     total, found, low, high = 0, 0.0, 0.0, 0.0
     for _, rows in small_components(space.graph, size)[0]:

@@ -23,7 +23,7 @@ from kgreason.isomorphism.settings import MAX_SUBGRAPHS
 from kgreason.isomorphism.verification.image_pools import Patterns
 from kgreason.isomorphism.verification.isomorphism_classes import Catalogue, Classes
 from kgreason.isomorphism.verification.population import count_connected
-from kgreason.isomorphism.verification.release_index import Space, scrambled, undirected
+from kgreason.isomorphism.verification.release_index import ReleaseIndex, scrambled, undirected
 from kgreason.isomorphism.verification.subgraph_visits import ENDLESS, HANDED, SHARES, Orders, Walker, shares
 
 
@@ -207,7 +207,7 @@ class Survey:
         return self.looked == self.total
 
 
-def survey(space: Space, size: int, most: int, rng: np.random.Generator, progress: Progress) -> Survey:
+def survey(space: ReleaseIndex, size: int, most: int, rng: np.random.Generator, progress: Progress) -> Survey:
     """Examine all connected sets of a size, or those of random shares of the graph if there are more than `most`.
 
     Raises
@@ -250,7 +250,7 @@ def _visit(
     progress: Progress,
 ) -> None:
     """Visit all sets, or those of random shares if there are too many."""
-    space, size = catalogue.space, catalogue.size
+    space, size = catalogue.index, catalogue.size
     adjacency = space.bonds(size).attacked(space.graph, np.arange(space.graph.n))
     divided = shares(adjacency, size, max(SHARES, min(total, MAX_SUBGRAPHS) // PART))
     quota = ENDLESS
@@ -288,7 +288,7 @@ def _visit(
 
 def _ground(catalogue: Catalogue, full: Standing) -> Standing:
     """Incidence without knowledge of derived edges: positions of one ground class are merged."""
-    types = catalogue.space.ground_types
+    types = catalogue.index.ground_types
     ground = Standing(full.n, catalogue.ground)
     ground.reserve()
     bits = full.bits[: full.count * full.width].reshape(full.count, full.width)

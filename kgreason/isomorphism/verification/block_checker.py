@@ -52,17 +52,10 @@ def verify(
 ) -> Verdict:
     """Check the guarantee of k-Iso on the release alone and, where known, against its original.
 
-    Parameters
-    ----------
-    rules
-        Rules whose ``@incoming_sum`` must be satisfied; derived edges are ignored.
-    x
-        Size for which δ is reported (`kgreason.isomorphism.verification.checker.delta`).
-    original
-        If known, no label of it may occur in the release.
-    mapping
-        If known, too: original vertex v is released vertex ``mapping[v]``; int64, shape (n,). No edge may have a weight
-        that the original has between the same vertices. Inserted and deleted edges are counted.
+    Rules are those whose ``@incoming_sum`` must be satisfied; derived edges are ignored. If the original is known, no
+    label of it may occur in the release; with the mapping, no edge may have a weight that the original has between the
+    same vertices, and inserted and deleted edges are counted. The size x is that of the δ that is reported
+    (`kgreason.isomorphism.verification.checker.delta`).
 
     Examples
     --------

@@ -32,7 +32,7 @@ class Proof:
     """Donors of one size after verification; invalid ones are left out, and their faults are `complaints`."""
 
     def __init__(self, catalogue: Catalogue, pools: Pools, donors: Sequence[Donors]) -> None:
-        self._catalogue, self._space, self._need = catalogue, catalogue.space, pools.need
+        self._catalogue, self._index, self._need = catalogue, catalogue.index, pools.need
         self._pools = pools
         self.complaints: list[str] = []
         self.found: list[tuple[Ints, Ints]] = []
@@ -74,7 +74,7 @@ class Proof:
         form = self._catalogue.full.form
         same = (self._types(rows) == [form(int(c)).types.reshape(-1) for c in number]).all(axis=1)
         self._complain(rows, sound & ~same, "does not look like the others of its block")
-        met = repeated(rows, of, self._space.traits)
+        met = repeated(rows, of, self._index.traits)
         self._complain(
             rows, sound & same & met, "meets another of its block in a vertex, a degree or a label"
         )
@@ -95,23 +95,23 @@ class Proof:
         rows = np.where(known[:, None], rows, np.arange(size))
         types = self._types(rows).reshape(count, -1, size * size)
         same = (types == types[:, :1]).all(axis=(1, 2))
-        met = repeated(rows, np.repeat(np.arange(count), placed.shape[1]), self._space.traits)
+        met = repeated(rows, np.repeat(np.arange(count), placed.shape[1]), self._index.traits)
         good = same & known.reshape(count, -1).all(axis=1) & ~met.reshape(count, -1).any(axis=1)
         self._complain(targets, ~good, "has images that are none")
         self.found.append((targets[good], images[good]))
 
     def _known(self, rows: Ints) -> Flags:
         ordered = np.sort(rows, axis=1)
-        inside = ((rows >= 0) & (rows < self._space.graph.n)).all(axis=1)
+        inside = ((rows >= 0) & (rows < self._index.graph.n)).all(axis=1)
         known: Flags = inside & (ordered[:, 1:] != ordered[:, :-1]).all(axis=1)
         return known
 
     def _types(self, rows: Ints) -> Ints:
         """Ground and derived edges of all ordered pairs of positions, shape (N, x * x)."""
-        return self._space.with_masks(self._space.pairs.of(rows), self._space.reasoner.masks(rows))
+        return self._index.with_masks(self._index.pairs.of(rows), self._index.reasoner.masks(rows))
 
     def _complain(self, rows: Ints, where: Flags, why: str) -> None:
-        labels = self._space.graph.labels
+        labels = self._index.graph.labels
         for row in rows[where]:
             named = (str(labels[v]) if 0 <= v < len(labels) else f"no vertex {v}" for v in row.tolist())
             self.complaints.append(f"the donor {', '.join(named)} {why}")
@@ -147,12 +147,8 @@ def faults_of_copies(
 ) -> tuple[str, ...]:
     """Reasons why stated copies do not give every subgraph k occurrences; empty if they do.
 
-    Parameters
-    ----------
-    attacked
-        Original graph without the left-out edges.
-    copies
-        Copies of each original vertex in the release, int64 (K - 1, n) with K >= k.
+    `attacked` is the original without the left-out edges; `copies` are those of its vertices, int64, shape (K - 1, n)
+    with K >= k.
 
     Examples
     --------

@@ -25,7 +25,7 @@ from kgreason.isomorphism.verification.certified_images import faults_of_copies
 from kgreason.isomorphism.verification.conditions import are_numbers, labels
 from kgreason.isomorphism.verification.images import Outcome, attacked, decide, image_witness
 from kgreason.isomorphism.verification.population import Drawn, count_connected, small_components
-from kgreason.isomorphism.verification.release_index import Space, undirected
+from kgreason.isomorphism.verification.release_index import ReleaseIndex, undirected
 from kgreason.isomorphism.verification.subgraph_visits import ENDLESS
 from kgreason.isomorphism.verification.verdict import Certificate, Delta, Verdict
 from kgreason.language.check.checked_program import CheckedProgram
@@ -49,15 +49,15 @@ def verify(
 ) -> Verdict:
     """Check every item of Definition 4.1, item 4 for all attacked subgraphs or a sample of them.
 
+    Attacked subgraphs of more than 8 vertices raise `TooLargeError`.
+
     Parameters
     ----------
     mapping
-        Original vertex v is released vertex ``mapping[v]``; int64, shape (n,), -1 where unknown.
-    k, x
-        Number of occurrences of each attacked subgraph, itself included, and its number of vertices.
+        Original vertex v is released vertex ``mapping[v]``; -1 where unknown.
     parts
-        Part of each original vertex, int64, shape (n,), if the release leaves out the edges between parts: exactly
-        these edges must be missing, and attacked subgraphs are those of the graph without them.
+        Part of each original vertex if the release leaves out the edges between parts: exactly these edges must be
+        missing, and attacked subgraphs are those of the graph without them.
     also
         Further sizes for which item 4 is decided.
     certificate
@@ -66,11 +66,6 @@ def verify(
     drawn
         Randomly drawn attacked subgraphs of each size; only these are decided (module `population`). The verdict then
         estimates δ, and item 4 stays undecided if all of them have images.
-
-    Raises
-    ------
-    AnonymizationError
-        If attacked subgraphs have more than 8 vertices.
 
     Examples
     --------
@@ -112,10 +107,10 @@ def verify(
         proved = (None, None) if faults else (Delta(0, 0, every=True), certificate)
         return Verdict(k, x, (*items, *shown), proved[0], tuple(also), commute, certificate=proved[1])
     images, deltas, outcomes = [], [], []
-    space = Space(released, rules)
+    index = ReleaseIndex(released, rules)
     for size in (*also, x):
-        chosen = (drawn or {}).get(size)
-        delta, words, more = examine(space, kept, mapping, k, size, progress, certificate, chosen)
+        sample = (drawn or {}).get(size)
+        delta, words, more = _examine(index, kept, mapping, k, size, progress, certificate, sample)
         images.append(_images("images" if size == x else f"images of {size} vertices", delta, words, k))
         deltas.append(delta)
         outcomes += more
@@ -123,7 +118,7 @@ def verify(
         items.append(_certified(_faults(certificate, outcomes, k)))
     donors = tuple(found.donors for found in outcomes if found.donors is not None)
     own = Certificate(k, donors) if all(item.holds for item in images) else None
-    total, unseen = summed((*also, x), deltas)
+    total, unseen = _summed((*also, x), deltas)
     return Verdict(k, x, (*items, *images), total, tuple(also), commute, unseen=unseen, certificate=own)
 
 
@@ -166,14 +161,14 @@ def _senseless(items: Sequence[Item], k: int, x: int) -> str | None:
     return None if k >= 1 and x >= 1 else "k and x must be at least 1"
 
 
-def summed(sizes: Sequence[int], deltas: Sequence[Delta]) -> tuple[Delta, tuple[int, ...]]:
+def _summed(sizes: Sequence[int], deltas: Sequence[Delta]) -> tuple[Delta, tuple[int, ...]]:
     """δ of several sizes together, and the sizes of which a sample contains no subgraph."""
     unseen = tuple(size for size, d in zip(sizes, deltas, strict=True) if d.sampled and not d.total)
     return sum(deltas[1:], deltas[0]), unseen
 
 
-def examine(
-    space: Space,
+def _examine(
+    index: ReleaseIndex,
     original: KnowledgeGraph,
     mapping: Vertices,
     k: int,
@@ -184,20 +179,20 @@ def examine(
 ) -> tuple[Delta, tuple[str, ...], list[Outcome]]:
     """Decide item 4 for all attacked subgraphs, or for the drawn ones, with witnesses of failures.
 
-    They are those of `original`, which is the graph of `space` itself if the original is unknown.
+    They are those of `original`, which is the graph of `index` itself if the original is unknown.
     """
-    names = np.full(space.graph.n, None, dtype=object)
+    names = np.full(index.graph.n, None, dtype=object)
     names[mapping] = original.labels
-    known = None if original is space.graph else names
+    known = None if original is index.graph else names
     outcomes: list[Outcome] = []
     words: list[str] = []
     most, population = (ENDLESS, None) if drawn is None else (drawn.limit, drawn.population)
-    by_size = attacked(space, original, mapping, x) if drawn is None else drawn.mapped(mapping)
-    for size, sets in by_size:
+    chosen = None if drawn is None else ((size, mapping[rows]) for size, rows in drawn.sets)
+    for size, sets in chosen or attacked(index, original, mapping, x):
         donors = None if certificate is None else certificate.of(size, k)
-        found = decide(space, size, sets, k, progress, donors, most)
+        found = decide(index, size, sets, k, progress, donors, most)
         outcomes.append(found)
-        words += [image_witness(space, found, i, k, known) for i in range(len(found.status))]
+        words += [image_witness(index, found, i, k, known) for i in range(len(found.status))]
     satisfied, undecided = sum(f.satisfied for f in outcomes), sum(f.undecided for f in outcomes)
     delta = Delta(satisfied, sum(f.total for f in outcomes), undecided, population)
     return delta, listing(words, delta.total - delta.satisfied), outcomes
@@ -266,8 +261,8 @@ def delta(
     0.000 (0 of 3, exact)
     """
     released = released.distinct()
-    space, own = Space(released, rules, diverse=diverse), np.arange(released.n)
-    return examine(space, released, own, k, x, progress, drawn=drawn)[0]
+    index, own = ReleaseIndex(released, rules, diverse=diverse), np.arange(released.n)
+    return _examine(index, released, own, k, x, progress, drawn=drawn)[0]
 
 
 NEEDS_ORIGINAL = (
@@ -313,14 +308,14 @@ def verify_alone(
         items.append(Item("images", False, f"not examined: {reason}"))
         return Verdict(k, x, tuple(items), None, needs_original=NEEDS_ORIGINAL)
     commute = not hidden_vertices(rules)
-    deltas, same, space = [], np.arange(released.n), Space(released, rules)
+    deltas, same, index = [], np.arange(released.n), ReleaseIndex(released, rules)
     for size in (*also, x):
-        found, words, _ = examine(space, released, same, k, size, progress, drawn=(drawn or {}).get(size))
+        found, words, _ = _examine(index, released, same, k, size, progress, drawn=(drawn or {}).get(size))
         smaller = commute or set(range(1, size)) <= set(also)
         name = "images" if size == x else f"images of {size} vertices"
         items.append(_images_alone(name, found, words, k, size, smaller))
         deltas.append(found)
-    total, unseen = summed((*also, x), deltas)
+    total, unseen = _summed((*also, x), deltas)
     return Verdict(k, x, tuple(items), total, tuple(also), commute, NEEDS_ORIGINAL, unseen)
 
 

@@ -6,13 +6,13 @@ If they do not, `packs` decides whether any members of the class are images.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.base.cores import together
+from kgreason.base.cores import each, together
 from kgreason.isomorphism.verification.isomorphism_classes import Catalogue
 from kgreason.isomorphism.verification.release_index import Adjacency
 from kgreason.isomorphism.verification.subgraph_visits import (
@@ -41,7 +41,7 @@ class Patterns:
 
     def __init__(self, adjacency: Adjacency, catalogue: Catalogue) -> None:
         self.adjacency, self.catalogue, self.size = adjacency, catalogue, catalogue.size
-        self.traits = np.ascontiguousarray(catalogue.space.traits[adjacency.vertices])
+        self.traits = np.ascontiguousarray(catalogue.index.traits[adjacency.vertices])
         self.tree = Tree()
         self.classes = np.empty(0, dtype=np.int64)  # of each node: class, `INNER` or `OPEN`
         self.ground = np.empty(0, dtype=np.int64)  # ground class of each node
@@ -96,7 +96,7 @@ class Patterns:
         jobs[known] = of_class[self.classes[known]]
         wanted = np.flatnonzero(of_class != SKIPPED)
         ambiguous = np.flatnonzero(self.classes == OPEN)
-        if not all_open and self.catalogue.space.shares(self.size):
+        if not all_open and self.catalogue.index.shares(self.size):
             ambiguous = ambiguous[np.isin(self.ground[ambiguous], self.catalogue.ground_of[wanted])]
         if all_open or len(wanted):
             jobs[ambiguous] = HANDED
@@ -105,6 +105,23 @@ class Patterns:
             at = np.unique(self.tree.nodes[at, 0])
             jobs[at] = FREE
         return jobs
+
+    def members(self, parts: Sequence[Share], wanted: Ints | None = None) -> Iterator[tuple[Ints, Ints]]:
+        """Classes of the sets of some shares, and their vertices in canonical order.
+
+        Sets of classes that are not `wanted` are left out where their patterns show the class.
+        """
+        of_class = np.full(len(self.catalogue.full), SKIPPED, dtype=np.int64)
+        of_class[slice(None) if wanted is None else wanted] = HANDED
+        jobs = self.jobs(of_class, all_open=wanted is None)
+        orders = Orders(jobs, np.zeros_like(jobs), self.canonical)
+
+        def visit(share: Share) -> list[tuple[Ints, Ints]]:
+            return Walker(self.adjacency, self.traits, self.size, self.tree).gather(share, orders)[0]
+
+        for found in each(visit, parts):
+            for rows, nodes in found:
+                yield self.resolve(rows, nodes)
 
     def resolve(self, rows: Ints, nodes: Ints) -> tuple[Ints, Ints]:
         """Class of each set handed out, and its vertices in canonical order."""
@@ -136,7 +153,7 @@ class Pools:
 
     def __init__(self, catalogue: Catalogue, need: int) -> None:
         self._catalogue, self.need = catalogue, need
-        self.most = need + (3 if catalogue.space.distinct else 4) * catalogue.size  # members of a block
+        self.most = need + (3 if catalogue.index.distinct else 4) * catalogue.size  # members of a block
         self.first = np.zeros(0, dtype=np.int64)  # first block of each class
         self.blocks = np.zeros((0, 2), dtype=np.int64)
         self.members = np.zeros((0, catalogue.size), dtype=np.int64)
@@ -178,7 +195,7 @@ class Pools:
         self.reserve()
         fill(
             *(np.ascontiguousarray(rows), classes, self._turns, self._starts, self._last, self.most),
-            *(self.blocks, self.members, self._catalogue.space.traits),
+            *(self.blocks, self.members, self._catalogue.index.traits),
         )
 
     def room(self, number: int) -> bool:
@@ -220,7 +237,7 @@ class Pools:
         self.reserve()
         found = np.zeros(len(rows), dtype=np.bool_)
         pools = self.first[classes], self.most, self.blocks, self.members, self.need
-        settle(np.ascontiguousarray(rows), *pools, self._catalogue.space.traits, found)
+        settle(np.ascontiguousarray(rows), *pools, self._catalogue.index.traits, found)
         return found
 
     def sample(self, patterns: Patterns, parts: list[Share], quota: int) -> None:

@@ -21,11 +21,7 @@ from kgreason.isomorphism.verification.population import pick
 from kgreason.isomorphism.verification.release_index import scrambled
 from kgreason.isomorphism.verification.subgraph_visits import (
     ENDLESS,
-    HANDED,
-    SKIPPED,
-    Orders,
     Share,
-    Walker,
     shares,
 )
 
@@ -147,21 +143,11 @@ def find_images(
 ) -> Ints:
     """Find for each target `need` placements of members that are apart from the target and from each other.
 
-    Placement (m, f) puts vertex ``members[m, turns[f, p]]`` at position p. Two placements are apart if they share no
-    vertex and the vertices at each position differ in all three traits.
-
-    Parameters
-    ----------
-    targets
-        Shape (T, x), in canonical order; consecutive rows with equal degrees share their list of placements.
-    members, turns
-        Members, shape (M, x), in canonical order, and the automorphisms of the canonical form, shape (F, x).
-    patience
-        Number of comparisons after which a search stops to test by counts whether it can succeed.
-    budget
-        Number of comparisons after which a search is given up.
-    images
-        Output where images are found; shape (T, need): placement m * F + f.
+    Targets (T, x) and members (M, x) are in canonical order; `turns` are the automorphisms of the canonical form, (F,
+    x). Placement m * F + f puts vertex ``members[m, turns[f, p]]`` at position p. Two placements are apart if they
+    share no vertex and the vertices at each position differ in all three traits. Consecutive targets with equal degrees
+    share their list of placements. After `patience` comparisons, a search stops to test by counts whether it can
+    succeed; after `budget` comparisons it is given up. Images that are found are written to `images`, shape (T, need).
 
     Returns the status of each target: 1 found, 0 no images exist (exact), -1 given up.
     """
@@ -270,18 +256,18 @@ class Search:
     """
 
     def __init__(self, catalogue: Catalogue, pools: Pools, progress: Progress, most: int = ENDLESS) -> None:
-        self.catalogue, self.space, self.size = catalogue, catalogue.space, catalogue.size
+        self.catalogue, self.index, self.size = catalogue, catalogue.index, catalogue.size
         self.pools, self.need, self.progress = pools, pools.need, progress
         self.budget, self.left, self.most, self._cut = BUDGET, HARD, most, False
         self.found: list[tuple[Ints, Ints]] = []
-        self._stock, self._scarcity = _Stock(self.size), Scarcity(self.space)
+        self._stock, self._scarcity = _Stock(self.size), Scarcity(self.index)
         self._hopeless: dict[int, bool] = {}
         self._rounds: dict[int, int] = {}  # number of visited rounds of each class
 
     @cached_property
     def release(self) -> Patterns:
         """The release, sets of rare degrees last."""
-        return Patterns(self.space.rare_first(self.size), self.catalogue)
+        return Patterns(self.index.rare_first(self.size), self.catalogue)
 
     @cached_property
     def parts(self) -> list[list[Share]]:
@@ -353,7 +339,7 @@ class Search:
         elif self._cut:
             self._rounds.update(dict.fromkeys(mine, GIVEN_UP))
         else:
-            form, types = self.catalogue.full.form, self.space.ground_types
+            form, types = self.catalogue.full.form, self.index.ground_types
             self._list_all([c for c in mine if self.size == 1 or not form(c).connected_ground(types)])
         for c in mine:
             if self._rounds.get(c) != GIVEN_UP:
@@ -361,7 +347,7 @@ class Search:
 
     def _list_all(self, wanted: list[int]) -> None:
         """List the members of classes in which ground edges do not connect the vertices, or give them up."""
-        n = self.space.graph.n
+        n = self.index.graph.n
         if self.size > 1 and math.comb(n, self.size) > ALL_SUBSETS:
             self._rounds.update(dict.fromkeys(wanted, GIVEN_UP))
         elif wanted:
@@ -376,7 +362,9 @@ class Search:
         """Collect members of classes in some shares of the release; give up classes with too many."""
         self.release.learn(parts, ENDLESS)
         for begin in range(0, len(parts), AT_ONCE):
-            self._collect(wanted, parts[begin : begin + AT_ONCE])
+            for classes, rows in self.release.members(parts[begin : begin + AT_ONCE], wanted):
+                keep = np.isin(classes, wanted)
+                self._stock.add(rows[keep], classes[keep])
             wanted = wanted[~np.isin(wanted, self._give_up())]
 
     def _give_up(self) -> list[int]:
@@ -390,22 +378,6 @@ class Search:
             counts[c] = 0
             self._rounds[c] = GIVEN_UP
         return largest
-
-    def _collect(self, wanted: Ints, parts: list[Share]) -> None:
-        of_class = np.full(len(self.catalogue.full), SKIPPED, dtype=np.int64)
-        of_class[wanted] = HANDED
-        release = self.release
-        jobs = release.jobs(of_class)
-        orders = Orders(jobs, np.zeros_like(jobs), release.canonical)
-
-        def visit(share: Share) -> list[tuple[Ints, Ints]]:
-            walker = Walker(release.adjacency, release.traits, self.size, release.tree)
-            return walker.gather(share, orders)[0]
-
-        for rows, nodes in (part for found in each(visit, parts) for part in found):
-            classes, rows = release.resolve(rows, nodes)
-            keep = np.isin(classes, wanted)
-            self._stock.add(rows[keep], classes[keep])
 
     def attempt(self, rows: Ints, classes: Ints, status: Ints, wanted: Ints, budget: int) -> None:
         """Decide the attacked subgraphs of the wanted classes as far as the members found so far suffice."""
@@ -427,7 +399,7 @@ class Search:
         turns = self.catalogue.full.form(number).automorphisms
         while len(left := np.flatnonzero(~covered)) > FEW and self.pools.room(number):
             placed = stock[:, turns].reshape(-1, self.size)
-            rare = np.argsort(_collisions(rows[left], placed, self.space.traits), kind="stable")
+            rare = np.argsort(_collisions(rows[left], placed, self.index.traits), kind="stable")
             self.pools.extend(number, placed[rare[:SAMPLE]])
             covered[left] = self.pools.settled(rows[left], same[left])
             if np.count_nonzero(~covered) > 0.75 * len(left):
@@ -436,8 +408,8 @@ class Search:
 
     def _images(self, rows: Ints, number: int, budget: int) -> Ints:
         pool = _spread(self._stock.of(number))
-        traits = self.space.traits
-        marks = self.space.degree_marks[rows] @ (len(traits) + 1) ** np.arange(self.size)
+        traits = self.index.traits
+        marks = self.index.degree_marks[rows] @ (len(traits) + 1) ** np.arange(self.size)
         order = np.argsort(marks, kind="stable")
         turns = self.catalogue.full.form(number).automorphisms
         status = np.zeros(len(rows), dtype=np.int64)
@@ -456,7 +428,7 @@ class Search:
 
     def _search_exactly(self, i: int, rows: Ints, classes: Ints, status: Ints) -> None:
         """Decide an attacked subgraph that the kernel gave up."""
-        number, traits = int(classes[i]), self.space.traits
+        number, traits = int(classes[i]), self.index.traits
         turns = self.catalogue.full.form(number).automorphisms
         placed = placements(rows[i], self._stock.of(number), turns, traits)
         status[i], spent, chosen = packs(tokens(placed, traits), self.need, self.left)

@@ -24,7 +24,7 @@ from kgreason.isomorphism.verification.image_pools import ENTRIES, QUOTA, RAREST
 from kgreason.isomorphism.verification.image_search import Search
 from kgreason.isomorphism.verification.isomorphism_classes import Catalogue, Classes, Scarcity
 from kgreason.isomorphism.verification.population import small_components
-from kgreason.isomorphism.verification.release_index import Adjacency, Space, scrambled
+from kgreason.isomorphism.verification.release_index import Adjacency, ReleaseIndex, scrambled
 from kgreason.isomorphism.verification.subgraph_visits import (
     CHECKED,
     ENDLESS,
@@ -65,7 +65,7 @@ class Outcome:
 
 
 def attacked(
-    space: Space, original: KnowledgeGraph, mapping: Ints, x: int
+    index: ReleaseIndex, original: KnowledgeGraph, mapping: Ints, x: int
 ) -> Iterator[tuple[int, Ints | Adjacency]]:
     """Sizes of the attacked vertex sets, with the sets or the adjacency in which they are enumerated.
 
@@ -75,11 +75,11 @@ def attacked(
     for size, rows in smaller:
         yield size, mapping[rows]
     if larger:
-        yield x, mapping[:, None] if x == 1 else space.bonds(x).attacked(original, mapping)
+        yield x, mapping[:, None] if x == 1 else index.bonds(x).attacked(original, mapping)
 
 
 def decide(
-    space: Space,
+    index: ReleaseIndex,
     size: int,
     sets: Ints | Adjacency,
     k: int,
@@ -93,8 +93,6 @@ def decide(
 
     Parameters
     ----------
-    size
-        Number of vertices of each set.
     sets
         The sets, shape (T, size), or the adjacency whose connected sets they are.
     donors
@@ -104,7 +102,7 @@ def decide(
     hurried
         Whether hard sets are given up early.
     """
-    decision = _Decision(space, size, k, progress, donors, most, hurried=hurried)
+    decision = _Decision(index, size, k, progress, donors, most, hurried=hurried)
     if isinstance(sets, Adjacency):
         decision.visited(sets)
     else:
@@ -113,15 +111,15 @@ def decide(
     return decision.outcome
 
 
-def decide_each(space: Space, members: Ints, k: int, progress: Progress) -> Ints:
+def decide_each(index: ReleaseIndex, members: Ints, k: int, progress: Progress) -> Ints:
     """Decide whether vertex sets of the release have k - 1 images: 1, 0, or -1 where a small search budget runs out."""
-    return _Decision(space, members.shape[1], k, progress, None, ENDLESS, hurried=True).listed(members)
+    return _Decision(index, members.shape[1], k, progress, None, ENDLESS, hurried=True).listed(members)
 
 
 class _Decision:
     def __init__(
         self,
-        space: Space,
+        index: ReleaseIndex,
         size: int,
         k: int,
         progress: Progress,
@@ -130,10 +128,10 @@ class _Decision:
         *,
         hurried: bool,
     ) -> None:
-        self.space, self.size, self.progress = space, size, progress
+        self.index, self.size, self.progress = index, size, progress
         # there cannot be more disjoint images than vertices, which bounds the arrays
-        self.need = min(k - 1, space.graph.n)
-        self.catalogue = Catalogue(space, size)
+        self.need = min(k - 1, index.graph.n)
+        self.catalogue = Catalogue(index, size)
         self.pools = Pools(self.catalogue, self.need)
         none = np.empty(0, dtype=np.int64)
         self.outcome = Outcome(self.catalogue.full, none.reshape(0, size), none, none)
@@ -203,8 +201,8 @@ class _Decision:
         """Visit some shares; return the rows without images in the pools, and their classes."""
         self.pools.reserve()
         jobs = patterns.jobs(np.where(self.pools.full(), FREE, CHECKED), all_open=True)
-        number = np.empty(self.space.graph.n, dtype=np.int64)
-        number[patterns.adjacency.vertices] = np.arange(self.space.graph.n)
+        number = np.empty(self.index.graph.n, dtype=np.int64)
+        number[patterns.adjacency.vertices] = np.arange(self.index.graph.n)
         first = np.append(self.pools.first, [-1, -1])[patterns.classes]
         blocks = self.pools.blocks, number[self.pools.members]
         orders = Orders(jobs, first, patterns.canonical, self.need, self.pools.most, *blocks)
@@ -281,7 +279,7 @@ LOOKED_AT = 1 << 18  # maximum number of members of a class that a witness is de
 
 
 def image_witness(
-    space: Space, found: Outcome, row: int, k: int, originals: npt.NDArray[np.object_] | None
+    index: ReleaseIndex, found: Outcome, row: int, k: int, originals: npt.NDArray[np.object_] | None
 ) -> str:
     """Describe the attacked subgraph in a row of `found`, and the reason why it lacks images.
 
@@ -289,37 +287,37 @@ def image_witness(
     unknown.
     """
     vertices = found.members[row].tolist()
-    labels = space.graph.labels
+    labels = index.graph.labels
     names = [
         str(labels[v]) if originals is None else f"{labels[v]} (original {originals[v]})" for v in vertices
     ]
     undecided = found.status[row] == -1
-    reason = f"not decided: {found.given_up}" if undecided else _reason(space, found, row, k)
-    return "\n  ".join([f"subgraph of {', '.join(names)}", *_edges(space, found, row), reason])
+    reason = f"not decided: {found.given_up}" if undecided else _reason(index, found, row, k)
+    return "\n  ".join([f"subgraph of {', '.join(names)}", *_edges(index, found, row), reason])
 
 
-def _edges(space: Space, found: Outcome, row: int) -> list[str]:
-    labels = space.graph.labels[found.members[row]]
+def _edges(index: ReleaseIndex, found: Outcome, row: int) -> list[str]:
+    labels = index.graph.labels[found.members[row]]
     types = found.forms.form(int(found.classes[row])).types
     ground, derived = [], []
     for a, b in np.argwhere(types):
-        counts = space.pairs.counts[types[a, b] % space.ground_types]
-        bits = int(types[a, b]) // space.ground_types
-        for name, count in zip(space.graph.relations, counts.tolist(), strict=True):
+        counts = index.pairs.counts[types[a, b] % index.ground_types]
+        bits = int(types[a, b]) // index.ground_types
+        for name, count in zip(index.graph.relations, counts.tolist(), strict=True):
             if count:
                 ground.append(f"{name}: {labels[a]} -> {labels[b]}" + f" ({count} edges)" * (count > 1))
-        for number, name in enumerate(space.rules.derived):
+        for number, name in enumerate(index.rules.derived):
             if bits >> number & 1:
                 derived.append(f"{name}: {labels[a]} -> {labels[b]}")
     return [f"edges: {'; '.join(ground) or 'none'}", f"derived edges: {'; '.join(derived) or 'none'}"]
 
 
-def _reason(space: Space, found: Outcome, row: int, k: int) -> str:
+def _reason(index: ReleaseIndex, found: Outcome, row: int, k: int) -> str:
     number = int(found.classes[row])
     target = found.members[row]
-    if number not in found.pools and (scarce := Scarcity(space).of(found.forms.form(number), k)) is not None:
+    if number not in found.pools and (scarce := Scarcity(index).of(found.forms.form(number), k)) is not None:
         return (  # the members were not listed
-            f"the vertex in the place of {space.graph.labels[target[scarce.position]]} needs {scarce.ingoing} ingoing "
+            f"the vertex in the place of {index.graph.labels[target[scarce.position]]} needs {scarce.ingoing} ingoing "
             f"and {scarce.outgoing} outgoing edges; vertices of the release that have them differ too little: number "
             f"of {DEGREES[scarce.trait]}s: {scarce.values}"
         )
@@ -336,21 +334,21 @@ def _reason(space: Space, found: Outcome, row: int, k: int) -> str:
         return text
     turns = found.forms.form(number).automorphisms
     placed = disjoint[:, turns].reshape(-1, len(target))
-    differs = space.traits[placed] != space.traits[target][None, :, :]
+    differs = index.traits[placed] != index.traits[target][None, :, :]
     count = int(differs.all(axis=(1, 2)).reshape(len(disjoint), -1).any(axis=1).sum())
     text += (
         f"; of these {about}{count:,} can have all labels, in-degrees and out-degrees different from its own"
     )
     if count >= k - 1:
         return f"{text}, but no {k - 1} of them that are disjoint and different from each other"
-    return text + _equal_degrees(space, target, differs)
+    return text + _equal_degrees(index, target, differs)
 
 
-def _equal_degrees(space: Space, target: Ints, differs: npt.NDArray[np.bool_]) -> str:
+def _equal_degrees(index: ReleaseIndex, target: Ints, differs: npt.NDArray[np.bool_]) -> str:
     """Vertex whose degree is the most common obstacle, in words."""
     equal = (~differs[:, :, :2]).mean(axis=0)
     position, trait = np.unravel_index(int(equal.argmax()), equal.shape)
-    label, degree = space.graph.labels[target[position]], space.traits[target[position], trait]
+    label, degree = index.graph.labels[target[position]], index.traits[target[position], trait]
     return (
         f"; in {equal[position, trait]:.0%} of the placements the vertex in the place of {label} has its "
         f"{DEGREES[int(trait)]}, {degree}"

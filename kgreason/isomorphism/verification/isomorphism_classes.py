@@ -8,7 +8,7 @@ from itertools import permutations
 import numpy as np
 
 from kgreason.base.jit import Ints, Rows, kernel
-from kgreason.isomorphism.verification.release_index import Space
+from kgreason.isomorphism.verification.release_index import ReleaseIndex
 
 
 @kernel
@@ -96,18 +96,12 @@ class Interner:
 
 @dataclass(frozen=True)
 class Form:
-    """Canonical form of a class: type of every ordered pair of positions.
+    """Canonical form of a class: type of every ordered pair of positions."""
 
-    Attributes
-    ----------
-    types
-        int64 (x, x).
-    automorphisms
-        Permutations of the positions that preserve the types, the identity first; int64 (F, x).
-    """
-
-    types: Ints
-    automorphisms: Ints
+    types: Ints  # shape (x, x)
+    automorphisms: (
+        Ints  # permutations of the positions that preserve the types, the identity first; shape (F, x)
+    )
 
     def connected_ground(self, ground_types: int) -> bool:
         """Whether ground edges, of types below `ground_types`, connect the positions weakly."""
@@ -162,42 +156,34 @@ class Classes:
 
 
 class Catalogue:
-    """KG-isomorphism classes of the vertex sets of one size, extended on demand.
+    """KG-isomorphism classes of the vertex sets of one size, extended on demand."""
 
-    Attributes
-    ----------
-    full, ground
-        Classes by all edges, and classes by ground edges alone.
-    ground_of
-        Ground class of each class.
-    """
-
-    def __init__(self, space: Space, size: int) -> None:
-        self.space, self.size = space, size
-        self.full, self.ground = Classes(size), Classes(size)
-        self.ground_of = np.empty(0, dtype=np.int64)
+    def __init__(self, index: ReleaseIndex, size: int) -> None:
+        self.index, self.size = index, size
+        self.full, self.ground = Classes(size), Classes(size)  # by all edges, and by ground edges alone
+        self.ground_of = np.empty(0, dtype=np.int64)  # ground class of each class
 
     def settled(self, members: Ints) -> tuple[Ints, Ints, Ints]:
         """Class of all sets of equal pattern, -1 if there are several; canonical order, and ground class."""
-        ground = self.space.pairs.of(members)
+        ground = self.index.pairs.of(members)
         ground_classes = self.ground.classify(ground)[0]
         classes = np.full(len(members), -1, dtype=np.int64)
         orders = np.tile(np.arange(self.size), (len(members), 1))
-        if self.space.shares(self.size):
-            known, masks = self.space.reasoner.settled(members)
+        if self.index.shares(self.size):
+            known, masks = self.index.reasoner.settled(members)
             found = self._classify(ground[known], masks[known], ground_classes[known])
             classes[known], orders[known] = found
         return classes, orders, ground_classes
 
     def classify(self, members: Ints) -> tuple[Ints, Ints]:
         """Class of each set by its exact weights, and its vertices in canonical order."""
-        ground = self.space.pairs.of(members)
-        masks = self.space.reasoner.masks(members)
+        ground = self.index.pairs.of(members)
+        masks = self.index.reasoner.masks(members)
         classes, orders = self._classify(ground, masks, self.ground.classify(ground)[0])
         return classes, np.take_along_axis(members, orders, axis=1)
 
     def _classify(self, ground: Ints, masks: Ints, ground_classes: Ints) -> tuple[Ints, Ints]:
-        classes, orders = self.full.classify(self.space.with_masks(ground, masks))
+        classes, orders = self.full.classify(self.index.with_masks(ground, masks))
         if (count := len(self.full)) > len(self.ground_of):
             more = np.zeros(count, dtype=np.int64)
             more[: len(self.ground_of)] = self.ground_of
@@ -220,11 +206,10 @@ class Scarce:
 class Scarcity:
     """Test for classes without images: too few different degrees occur among the vertices that fit a position.
 
-    An attacked subgraph and its images differ in in-degree and out-degree at every position (Definition 4.1 (iii)), so
-    k vertices that differ in both occupy the position. Each of them has at least the edges of the position within the
-    subgraph. If fewer than k in-degrees, or fewer than k out-degrees, occur among the vertices of the release with at
-    least these edges, no images exist. Automorphisms preserve the edges of a position. In a graph of users and rated
-    items, for instance, every user has in-degree 0.
+    An attacked subgraph and its images differ in in-degree and out-degree at every position (Definition 4.1 (iii)), and
+    have at least the edges of the position within the subgraph there. No images exist if fewer than k in-degrees, or
+    fewer than k out-degrees, occur among the vertices of the release with at least these edges. In a graph of users and
+    rated items, for instance, every user has in-degree 0.
 
     Examples
     --------
@@ -234,22 +219,22 @@ class Scarcity:
     >>> from kgreason.graph.knowledge_graph import KnowledgeGraph
     >>> rules = load_text('@edge("rates"). @output("rates").')
     >>> graph = KnowledgeGraph.from_edges([("u", "a"), ("u", "b"), ("v", "b")], relation="rates")
-    >>> catalogue = Catalogue(Space(graph, rules), 2)
+    >>> catalogue = Catalogue(ReleaseIndex(graph, rules), 2)
     >>> _ = catalogue.classify(np.array([[0, 1]]))
-    >>> found = Scarcity(catalogue.space).of(catalogue.full.form(0), k=2)
+    >>> found = Scarcity(catalogue.index).of(catalogue.full.form(0), k=2)
     >>> found.trait, found.values
     (1, 1)
     """
 
-    def __init__(self, space: Space) -> None:
-        self._space = space
-        self._ingoing, self._outgoing = space.graph.in_degree(), space.graph.out_degree()
-        self._edges = space.pairs.counts.sum(axis=1)
+    def __init__(self, index: ReleaseIndex) -> None:
+        self._index = index
+        self._ingoing, self._outgoing = index.graph.in_degree(), index.graph.out_degree()
+        self._edges = index.pairs.counts.sum(axis=1)
         self._values: dict[tuple[int, int], tuple[int, ...]] = {}
 
     def of(self, form: Form, k: int) -> Scarce | None:
         """First position of a canonical form that fewer than k vertices of different traits fit, if any."""
-        edges = self._edges[form.types % self._space.ground_types]
+        edges = self._edges[form.types % self._index.ground_types]
         needs = zip(edges.sum(axis=0).tolist(), edges.sum(axis=1).tolist(), strict=True)
         for position, (ingoing, outgoing) in enumerate(needs):
             for trait, values in enumerate(self._occurring(ingoing, outgoing)):
@@ -261,6 +246,6 @@ class Scarcity:
         """Numbers of different in-degrees and out-degrees among the vertices with at least these edges."""
         if (ingoing, outgoing) not in self._values:
             fit = (self._ingoing >= ingoing) & (self._outgoing >= outgoing)
-            traits = self._space.traits[fit, :2].T
+            traits = self._index.traits[fit, :2].T
             self._values[ingoing, outgoing] = tuple(len(np.unique(t)) for t in traits)
         return self._values[ingoing, outgoing]

@@ -238,28 +238,15 @@ class Drawn:
     # by size (smaller components are attacked as a whole): original vertices, (N, size)
     sets: Sequence[tuple[int, Ints]]
 
-    def mapped(self, mapping: Ints) -> list[tuple[int, Ints]]:
-        """The sets as vertices of the release."""
-        return [(size, mapping[rows]) for size, rows in self.sets]
-
 
 def draw(
     graph: KnowledgeGraph, sizes: Sequence[int], count: int, limit: int, rng: np.random.Generator
 ) -> Mapping[int, Drawn]:
     """Draw attacked subgraphs of all sizes x together, uniformly at random without replacement.
 
-    Parameters
-    ----------
-    count
-        Number of draws. If there are no more attacked subgraphs, the result is empty: all should be decided.
-    limit
-        Maximum number of connected subgraphs with x - 1 vertices, which determine the time, and of sets of the release
-        that are visited by the image search.
-
-    Raises
-    ------
-    TooLargeError
-        If there are more than `limit`, or too many sets for 64-bit ranks.
+    If there are at most `count` attacked subgraphs, the result is empty: all should be decided. `TooLargeError` is
+    raised for more than `limit` connected subgraphs of x - 1 vertices, which determine the time, or too many sets for
+    64-bit ranks; the image search visits at most `limit` sets of the release.
 
     Examples
     --------

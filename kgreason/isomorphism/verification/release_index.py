@@ -139,7 +139,7 @@ def scrambled(count: int) -> Ints:
     return np.argsort(z ^ (z >> np.uint64(31)))
 
 
-class Space:
+class ReleaseIndex:
     """Pair types, derived edges and vertex traits of a release.
 
     Attributes
