@@ -125,18 +125,18 @@ def _peel(indptr: Ints, neighbours: Ints, core: Ints, order: Ints, place: Ints, 
 
 @kernel
 def _spread(
-    start: Ints, near: Ints, sources: Ints, seen: Ints, front: Ints, coming: Ints, active: Ints, found: Ints
+    start: Ints, near: Ints, sources: Ints, known: Ints, front: Ints, coming: Ints, active: Ints, found: Ints
 ) -> None:
     """Add the distances from at most 63 sources to all vertices they reach, and the number of such pairs, to `found`.
 
-    Bits of `seen`, `front` and `coming`, scratch of n zeros each, mark the sources that have reached a vertex so far,
+    Bits of `known`, `front` and `coming`, scratch of n zeros each, mark the sources that have reached a vertex so far,
     in the last step, and in this step; `active`, shape (2n,), holds the vertices of the last and of this step.
     """
     n = len(start) - 1
     count = len(sources)
     for i in range(count):
         v = sources[i]
-        seen[v] = front[v] = 1 << i
+        known[v] = front[v] = 1 << i
         active[i] = v
     distance = 0
     while count > 0:
@@ -147,7 +147,7 @@ def _spread(
             bits = front[v]
             for e in range(start[v], start[v + 1]):
                 w = near[e]
-                fresh = bits & ~seen[w]
+                fresh = bits & ~known[w]
                 if fresh != 0:
                     if coming[w] == 0:
                         active[n + more] = w
@@ -160,7 +160,7 @@ def _spread(
             bits = coming[w]
             coming[w] = 0
             front[w] = bits
-            seen[w] |= bits
+            known[w] |= bits
             while bits != 0:
                 bits &= bits - 1
                 reached += 1

@@ -162,9 +162,9 @@ class InducedReasoner:
         if not self._shares:
             return self._lifted_exact.resolve(members)[1]
         known, found = self._lifted_coarse.resolve(members)
-        open_ = np.flatnonzero(~known)
-        if len(open_):
-            found[open_] = self._lifted_exact.resolve(members[open_])[1]
+        unknown = np.flatnonzero(~known)
+        if len(unknown):
+            found[unknown] = self._lifted_exact.resolve(members[unknown])[1]
         return found
 
     @property

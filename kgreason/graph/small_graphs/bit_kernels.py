@@ -91,7 +91,7 @@ def _gather(
     edges = m[WORDS] + m[EDGES] * BLOCK
     for s in range(count):
         row = first + s
-        seen = 0
+        present = 0
         for a in range(x - 1, -1, -1):
             u = members[row, a]
             begin, end = indptr[u], indptr[u + 1]
@@ -100,7 +100,7 @@ def _gather(
             if end - begin <= SHORT:
                 for e in range(3 * begin, 3 * end, 3):
                     v = entries[e]
-                    if seen >> (v & 63) & 1:
+                    if present >> (v & 63) & 1:
                         for b in range(a + 1, x):
                             if members[row, b] == v:
                                 if entries[e + 1] >= 0:
@@ -125,7 +125,7 @@ def _gather(
                             _note(m, edges, entries[e + 1], flags[entries[e + 1]], forth, s)
                         if entries[e + 2] >= 0:
                             _note(m, edges, entries[e + 2], flags[entries[e + 2]], back, s)
-            seen |= 1 << (u & 63)
+            present |= 1 << (u & 63)
 
 
 @kernel

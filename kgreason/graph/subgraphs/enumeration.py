@@ -166,7 +166,7 @@ def visit(
     head: Ints, chosen: Ints, at: Ints, end: Ints, node: Ints, joint: Ints, extension: Shorts, place: Shorts,
     slots: Ints, nodes: Rows, action: Bytes, counts: Ints,
     marks: Ints, mark: Ints, threshold: Ints,
-    need: int, ordered: Ints, open_: Ints, ranks: Shorts, class_of: Shorts, orders: Rows,
+    need: int, ordered: Ints, candidates: Ints, ranks: Shorts, class_of: Shorts, orders: Rows,
     first_turn: Ints, turns: Rows, first_member: Ints, pool: Rows, apart: Ints, width: int, taken: Ints,
     out: Rows,
 ) -> int:  # fmt: skip
@@ -217,7 +217,7 @@ def visit(
                         wanted = (h >> 32) & 0x7FFFFFFF < threshold[found]
                     elif what == TEST:
                         wanted = not covered(
-                            found, x, need, chosen, ordered, open_, ranks, class_of, orders,
+                            found, x, need, chosen, ordered, candidates, ranks, class_of, orders,
                             first_turn, turns, first_member, pool, apart, width, taken,
                         )  # fmt: skip
                     else:

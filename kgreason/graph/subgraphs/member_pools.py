@@ -117,17 +117,25 @@ def _met(member: Ints, other: Rows, row: int, x: int) -> bool:
 
 @kernel
 def _images(
-    free: int, need: int, x: int, first: int, size: int, member: Ints, pool: Rows, apart: Ints, open_: Ints
+    free: int,
+    need: int,
+    x: int,
+    first: int,
+    size: int,
+    member: Ints,
+    pool: Rows,
+    apart: Ints,
+    candidates: Ints,
 ) -> bool:
     """Whether `need` free members of a pool are pairwise apart and disjoint from a subgraph."""
     # `free`: bit set of the members that differ from the subgraph in all degrees. The pool is ``pool[first :
-    # first + size]``; `apart` holds for each of its members those apart from it. `open_`: buffer for `need`
+    # first + size]``; `apart` holds for each of its members those apart from it. `candidates`: buffer for `need`
     # bit sets.
     level = 0
-    open_[0] = free
+    candidates[0] = free
     i = 0
     for _ in range(_STEPS):
-        rest = open_[level]
+        rest = candidates[level]
         while i < size and (rest >> i) & 1 == 0:
             i += 1
         if rest == 0 or i >= size:
@@ -136,23 +144,23 @@ def _images(
             level -= 1
             i = 0
             continue
-        open_[level] = rest & ~(1 << i)
+        candidates[level] = rest & ~(1 << i)
         if _met(member, pool, first + i, x):
             for lower in range(level):
-                open_[lower] &= ~(1 << i)
+                candidates[lower] &= ~(1 << i)
             i += 1
             continue
         if level + 1 == need:
             return True
         level += 1
-        open_[level] = open_[level - 1] & apart[first + i]
+        candidates[level] = candidates[level - 1] & apart[first + i]
         i = 0
     return False
 
 
 @kernel
 def covered(
-    kind: int, x: int, need: int, member: Ints, ordered: Ints, open_: Ints, ranks: Shorts,
+    kind: int, x: int, need: int, member: Ints, ordered: Ints, candidates: Ints, ranks: Shorts,
     class_of: Shorts, orders: Rows, first_turn: Ints, turns: Rows, first_member: Ints, pool: Rows, apart: Ints,
     width: int, taken: Ints,
 ) -> bool:  # fmt: skip
@@ -188,7 +196,7 @@ def covered(
             at = (c * x + a) * width
             clash |= taken[at + ranks[v]] | taken[at + ranks[n + v]]
         free = everyone & ~clash
-        if free != 0 and _images(free, need, x, first, size, member, pool, apart, open_):
+        if free != 0 and _images(free, need, x, first, size, member, pool, apart, candidates):
             return True
     return False
 
@@ -264,7 +272,7 @@ def choose(
 
 @kernel
 def cover(
-    members: Rows, kinds: Ints, x: int, need: int, member: Ints, ordered: Ints, open_: Ints,
+    members: Rows, kinds: Ints, x: int, need: int, member: Ints, ordered: Ints, candidates: Ints,
     ranks: Shorts, class_of: Shorts, orders: Rows, first_turn: Ints, turns: Rows, first_member: Ints, pool: Rows,
     apart: Ints, width: int, taken: Ints, found: Flags,
 ) -> None:  # fmt: skip
@@ -273,7 +281,7 @@ def cover(
         for a in range(x):
             member[a] = members[i, a]
         found[i] = covered(
-            kinds[i], x, need, member, ordered, open_, ranks, class_of, orders,
+            kinds[i], x, need, member, ordered, candidates, ranks, class_of, orders,
             first_turn, turns, first_member, pool, apart, width, taken,
         )  # fmt: skip
 

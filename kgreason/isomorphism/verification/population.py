@@ -22,30 +22,37 @@ CHOSEN, NEXT, END, LIMIT = range(4)  # rows of the path of `_count_sets`
 
 @kernel
 def _last_to_join(
-    indptr: Ints, neighbour: Shorts, w: int, seen: Shorts, opened: Shorts, begin: int, stop: int, number: int
+    indptr: Ints,
+    neighbour: Shorts,
+    w: int,
+    reached: Shorts,
+    opened: Shorts,
+    begin: int,
+    stop: int,
+    number: int,
 ) -> int:
     """Vertex that joins last: among those waiting in ``opened[begin:stop]`` and the new neighbours of w."""
     if begin + number < stop:
         return int(opened[begin + number])
     number -= stop - begin
     e = indptr[w + 1] - 1
-    while seen[neighbour[e]] != 0 or number > 0:
-        number -= 1 - seen[neighbour[e]]
+    while reached[neighbour[e]] != 0 or number > 0:
+        number -= 1 - reached[neighbour[e]]
         e -= 1
     return int(neighbour[e])
 
 
 @kernel
 def _count_sets(
-    indptr: Ints, neighbour: Shorts, first: int, stop: int, root: int, path: Rows, seen: Shorts, opened: Shorts,
+    indptr: Ints, neighbour: Shorts, first: int, stop: int, root: int, path: Rows, reached: Shorts, opened: Shorts,
     ranks: Ints, out: Rows,
 ) -> int:  # fmt: skip
     """Count the sets of a share and output those of some ranks; the last vertices to join are counted, not visited."""
-    # The share begins at vertex `root`. `path`, `seen` and `opened` are scratch arrays of (4, x + 1), n and n + 1
-    # numbers; `seen` is zero before and after.
+    # The share begins at vertex `root`. `path`, `reached` and `opened` are scratch arrays of (4, x + 1), n and n + 1
+    # numbers; `reached` is zero before and after.
     size = path.shape[1] - 1
     total = 0
-    given = 0
+    written = 0
     while root < len(indptr) - 1 and indptr[root] < stop:
         high = 0
         begin = 0
@@ -54,7 +61,7 @@ def _count_sets(
             u = neighbour[e]
             if u <= root:
                 break
-            seen[u] = 1
+            reached[u] = 1
             opened[high] = u
             high += 1
             if e >= stop:
@@ -62,10 +69,10 @@ def _count_sets(
             if e >= first:
                 end = high
         if size == 2:
-            while given < len(ranks) and ranks[given] < total + end - begin:
-                out[given, 0] = root
-                out[given, 1] = opened[begin + ranks[given] - total]
-                given += 1
+            while written < len(ranks) and ranks[written] < total + end - begin:
+                out[written, 0] = root
+                out[written, 1] = opened[begin + ranks[written] - total]
+                written += 1
             total += end - begin
         depth = 1 if size > 2 else 0
         path[CHOSEN, 0] = root
@@ -77,40 +84,40 @@ def _count_sets(
                 depth -= 1
                 for i in range(path[END, depth], path[END, depth + 1]):
                     if depth >= 1:
-                        seen[opened[i]] = 0
+                        reached[opened[i]] = 0
                 continue
             w = opened[path[NEXT, depth]]
             path[CHOSEN, depth] = w
             path[NEXT, depth] += 1
-            stand = path[END, depth]
+            top = path[END, depth]
             e = indptr[w + 1] - 1
             if depth == size - 2:
-                more = stand - path[NEXT, depth]
+                more = top - path[NEXT, depth]
                 while e >= indptr[w] and neighbour[e] > root:
-                    more += 1 - seen[neighbour[e]]
+                    more += 1 - reached[neighbour[e]]
                     e -= 1
-                while given < len(ranks) and ranks[given] < total + more:
+                while written < len(ranks) and ranks[written] < total + more:
                     for p in range(size - 1):
-                        out[given, p] = path[CHOSEN, p]
-                    out[given, size - 1] = _last_to_join(
-                        indptr, neighbour, w, seen, opened, path[NEXT, depth], stand, ranks[given] - total
+                        out[written, p] = path[CHOSEN, p]
+                    out[written, size - 1] = _last_to_join(
+                        indptr, neighbour, w, reached, opened, path[NEXT, depth], top, ranks[written] - total
                     )
-                    given += 1
+                    written += 1
                 total += more
                 continue
             while e >= indptr[w] and neighbour[e] > root:
                 u = neighbour[e]
-                if seen[u] == 0:
-                    seen[u] = 1
-                    opened[stand] = u
-                    stand += 1
+                if reached[u] == 0:
+                    reached[u] = 1
+                    opened[top] = u
+                    top += 1
                 e -= 1
             depth += 1
             path[NEXT, depth] = path[NEXT, depth - 1]
-            path[END, depth] = stand
-            path[LIMIT, depth] = stand
+            path[END, depth] = top
+            path[LIMIT, depth] = top
         for i in range(high):
-            seen[opened[i]] = 0
+            reached[opened[i]] = 0
         root += 1
     return total
 
@@ -134,10 +141,10 @@ def pick(adjacency: Adjacency, size: int, share: Share, ranks: Ints | None = Non
     """
     ranks = np.empty(0, dtype=np.int64) if ranks is None else ranks
     n = len(adjacency.vertices)
-    seen, opened = np.zeros(n, dtype=np.int32), np.empty(n + 1, dtype=np.int32)
+    reached, opened = np.zeros(n, dtype=np.int32), np.empty(n + 1, dtype=np.int32)
     path, out = np.zeros((4, size + 1), dtype=np.int64), np.empty((len(ranks), size), dtype=np.int64)
     where = adjacency.indptr, adjacency.neighbour, *share, root_of(adjacency, share[0])
-    total = _count_sets(*where, path, seen, opened, ranks, out)
+    total = _count_sets(*where, path, reached, opened, ranks, out)
     return total, adjacency.vertices[out]
 
 
@@ -190,7 +197,7 @@ class Population:
         return sum(len(rows) for _, rows in self.listed) + sum(self.counts)
 
     def of_ranks(self, ranks: Ints) -> list[tuple[int, Ints]]:
-        """Sets of the given ranks (ascending), by size: int64 (N, size)."""
+        """Sets of these ranks (ascending), by size: int64 (N, size)."""
         found, begin = [], 0
         for size, rows in self.listed:
             found.append((size, rows[_between(ranks, begin, begin + len(rows))]))
@@ -262,7 +269,7 @@ def draw(
     if ends[-1] >= MOST:
         raise TooLargeError(
             f"there are {ends[-1]:,} subgraphs, too many to be numbered",
-            hint="take a smaller x, or a lower max_subgraphs: a random part is then looked at",
+            hint="take a smaller x, or a lower max_subgraphs: only a random sample is then decided",
         )
     ranks = np.sort(rng.choice(ends[-1], count, replace=False, shuffle=False))
     return {

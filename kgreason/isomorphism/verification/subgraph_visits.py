@@ -21,7 +21,7 @@ from kgreason.isomorphism.verification.release_index import Adjacency
 
 FREE, CHECKED, HANDED, SKIPPED = range(4)  # jobs: treatment of the sets of a pattern
 DONE, OUT_FULL, TABLE_FULL = range(3)  # reasons why `_visit` returns
-ROOT, DEPTH, USED, SETTLED, SEEN, LEFT = range(6)  # indices in the head of `_visit`
+ROOT, DEPTH, USED, SETTLED, VISITED, LEFT = range(6)  # indices in the head of `_visit`
 CHOSEN, NEXT, END, LIMIT, NODE = range(5)  # rows of the path of `_visit`
 
 
@@ -120,7 +120,7 @@ def _visit(
     bits, low, link, need, most = shape[0], shape[1], shape[2], shape[3], shape[4]
     size = out.shape[1]
     root, depth, used = head[ROOT], head[DEPTH], head[USED]
-    settled, seen, left = head[SETTLED], head[SEEN], head[LEFT]
+    settled, visited, left = head[SETTLED], head[VISITED], head[LEFT]
     count = 0
     why = DONE
     while why == DONE and (depth > 0 or (root < len(indptr) - 1 and indptr[root] < stop)):
@@ -199,7 +199,7 @@ def _visit(
                             patterns[count] = node
                             count += 1
                 at += 1
-                seen += 1
+                visited += 1
                 left -= 1
             path[NEXT, depth] = at
             if why != DONE:
@@ -248,7 +248,7 @@ def _visit(
             if left <= 0:
                 root = len(indptr) - 1
     head[ROOT], head[DEPTH], head[USED] = root, depth, used
-    head[SETTLED], head[SEEN], head[LEFT], head[LEFT + 1] = settled, seen, left, count
+    head[SETTLED], head[VISITED], head[LEFT], head[LEFT + 1] = settled, visited, left, count
     return why
 
 
@@ -418,13 +418,13 @@ class Walker:
     def gather(
         self, share: Share, orders: Orders, quota: int = ENDLESS
     ) -> tuple[list[tuple[Ints, Ints]], int, int]:
-        """Visit a share; return the output rows with their patterns, and the numbers of sets settled and seen."""
+        """Visit a share; return the output rows with their patterns, and the numbers of sets settled and visited."""
         found: list[tuple[Ints, Ints]] = []
         numbers = self.walk(share, orders, lambda rows, nodes: found.append((rows, nodes.copy())), quota)
         return found, *numbers
 
     def walk(self, share: Share, orders: Orders, handler: Handler, quota: int = ENDLESS) -> tuple[int, int]:
-        """Visit a share, at most `quota` sets; pass rows to the handler; return numbers of sets settled and seen."""
+        """Visit a share, at most `quota` sets; pass rows to the handler; return numbers of sets settled and visited."""
         a, tree, head = self._adjacency, self.tree, self._head
         head[:] = 0
         head[ROOT], head[LEFT] = root_of(a, share[0]), quota
@@ -440,7 +440,7 @@ class Walker:
             if count := int(head[LEFT + 1]):
                 handler(a.vertices[self._out[:count]], self._patterns[:count])
             if why == DONE:
-                return int(head[SETTLED]), int(head[SEEN])
+                return int(head[SETTLED]), int(head[VISITED])
             if why == TABLE_FULL:
                 tree.reserve(2 * len(tree.nodes))
                 orders.jobs = longer(orders.jobs, len(tree.nodes))
