@@ -34,6 +34,8 @@ Known = npt.NDArray[np.bool_]
 Derived = npt.NDArray[np.bool_]
 
 PART = "part_"
+CHUNK = 1 << 18  # subgraphs interned, and at most evaluated, at once
+REMEMBERED = 1 << 20  # situations cached before the cache is cleared
 
 
 def lift(program: CheckedProgram, part: str = PART) -> CheckedProgram:
@@ -123,10 +125,6 @@ def _fresh_variable(rule: CheckedRule) -> Variable:
     while name in used:
         name += "_"
     return Variable(name)
-
-
-CHUNK = 1 << 18  # subgraphs interned, and at most evaluated, at once
-REMEMBERED = 1 << 20  # situations cached before the cache is cleared
 
 
 class Lifted:

@@ -15,6 +15,7 @@ from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.check.weight_visibility import Use, WeightUse
 
 Ints = npt.NDArray[np.int64]
+CUTS = (0.5, 1.0)  # boundaries of the cells of added weights, as fractions of the bound of the sum
 
 
 @dataclass(frozen=True)
@@ -266,9 +267,6 @@ class Situations:
         incoming = (content & 1).astype(bool)
         source, target = np.where(incoming, b, a), np.where(incoming, a, b)
         return np.repeat(situation, size), source, target, content >> 1
-
-
-CUTS = (0.5, 1.0)  # boundaries of the cells of added weights, as fractions of the bound of the sum
 
 
 class Sight:

@@ -20,6 +20,20 @@ Shorts = npt.NDArray[np.int32]
 Relations = Mapping[str, tuple[Vertices, Vertices, Sequence[Weights]]]
 
 BLOCK = 1 << 15  # subgraphs per task of one core
+_NUMPY: Mapping[str, Callable[..., Any]] = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": np.divide,
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+    "==": np.equal,
+    "!=": np.not_equal,
+    "&&": np.logical_and,
+    "||": np.logical_or,
+}
 
 
 class Interpreter:
@@ -123,19 +137,3 @@ def _selected(node: Expression, weight: npt.NDArray[np.float64]) -> Any:
         case Binary(operator, left, right):
             return _NUMPY[operator](_selected(left, weight), _selected(right, weight))
     raise AssertionError(node)
-
-
-_NUMPY: Mapping[str, Callable[..., Any]] = {
-    "+": np.add,
-    "-": np.subtract,
-    "*": np.multiply,
-    "/": np.divide,
-    "<": np.less,
-    "<=": np.less_equal,
-    ">": np.greater,
-    ">=": np.greater_equal,
-    "==": np.equal,
-    "!=": np.not_equal,
-    "&&": np.logical_and,
-    "||": np.logical_or,
-}

@@ -20,6 +20,12 @@ from kgreason.language.syntax.syntax_tree import Binary, Constant, Expression, T
 
 WHOLE = 2.0**53  # below it, doubles represent integers exactly
 GREATEST = 1e300  # far below overflow of doubles
+_ENDS: Mapping[str, Callable[[float, float], float]] = {
+    "+": lambda x, y: x + y,
+    "-": lambda x, y: x - y,
+    "*": lambda x, y: x * y,
+    "/": lambda x, y: x / y,
+}
 
 
 class Unfit(Exception):
@@ -58,14 +64,6 @@ def range_of(node: Expression, ranges: Mapping[str, Range]) -> Range:
             ends = [_ENDS[operator](x, y) for x in (a.low, a.high) for y in (b.low, b.high)]
             return _within(min(ends), max(ends), whole, node)
     raise Unfit(f"`{node}` is more than arithmetic")
-
-
-_ENDS: Mapping[str, Callable[[float, float], float]] = {
-    "+": lambda x, y: x + y,
-    "-": lambda x, y: x - y,
-    "*": lambda x, y: x * y,
-    "/": lambda x, y: x / y,
-}
 
 
 def _within(low: float, high: float, whole: bool, node: Expression) -> Range:

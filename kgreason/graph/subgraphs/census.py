@@ -21,6 +21,7 @@ R = TypeVar("R")
 _TASKS = 2_048  # approximate number of tasks
 _PIECES = 64  # maximum per hub
 _ALL = np.iinfo(np.int64).max
+_PATTERNS, _VALUES = 1 << 10, 1 << 8  # initial capacities
 
 
 def tasks(adjacency: Adjacency) -> Ints:
@@ -71,9 +72,6 @@ def shared(work: Callable[[], Callable[[Ints], R | None]], todo: Ints) -> list[R
 
     together(thread, len(todo), lambda: deque(waiting, maxlen=0))
     return [found[number] for number in sorted(found)]
-
-
-_PATTERNS, _VALUES = 1 << 10, 1 << 8  # initial capacities
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,6 +16,21 @@ from kgreason.release.verdicts import NORMAL
 
 Floats = npt.NDArray[np.float64]
 QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
+HEAD = (
+    "attacker knows",
+    "x'",
+    "candidates",
+    "found",
+    "unique",
+    "naive",
+    "others",
+    "before",
+    "filtered",
+    "guarantee",
+)
+NAMED = 5  # maximum number of exposed vertices in the text
+NOTED = 0.01  # minimum probability of an exposed vertex in the text
+FORMULAS = {part.name: part.formula for part in PARTS}
 
 
 @dataclass(frozen=True)
@@ -293,23 +308,6 @@ def quantiles(sizes: Floats) -> tuple[float, ...]:
     (1.0, 1.5, 2.0, 2.5, 3.0)
     """
     return tuple(np.quantile(sizes, QUANTILES).tolist()) if len(sizes) else ()
-
-
-HEAD = (
-    "attacker knows",
-    "x'",
-    "candidates",
-    "found",
-    "unique",
-    "naive",
-    "others",
-    "before",
-    "filtered",
-    "guarantee",
-)
-NAMED = 5  # maximum number of exposed vertices in the text
-NOTED = 0.01  # minimum probability of an exposed vertex in the text
-FORMULAS = {part.name: part.formula for part in PARTS}
 
 
 def as_text(found: Attacks) -> str:

@@ -16,6 +16,12 @@ from kgreason.isomorphism.arguments import attacked_sizes
 from kgreason.language.check.checked_program import CheckedProgram
 
 Sees = Literal["edges", "derived", "rules", "other"]
+# Knowledge of single vertices in the default panel; ``refinement:I`` goes for every I from 0 to 9.
+VERTEX = ("degree", "neighbourhood", "hubs", "refinement:2", "refinement:4")
+SEEDS = "seeds"
+LARGEST = 8  # vertices of a known x-subgraph; canonical forms try all permutations
+Ints = npt.NDArray[np.int64]
+DRAWN = 10  # default number of seeds
 
 
 @dataclass(frozen=True)
@@ -45,12 +51,6 @@ PARTS = (
     Part("part:weights+other", "(G[X],Σ*)", "other", True),
 )
 
-# Knowledge of single vertices in the default panel; ``refinement:I`` goes for every I from 0 to 9.
-VERTEX = ("degree", "neighbourhood", "hubs", "refinement:2", "refinement:4")
-
-SEEDS = "seeds"
-LARGEST = 8  # vertices of a known x-subgraph; canonical forms try all permutations
-
 
 def _known_as(name: str) -> tuple[str, ...]:
     """Kinds of knowledge that a name denotes; empty if the name is unknown."""
@@ -64,9 +64,6 @@ def _known_as(name: str) -> tuple[str, ...]:
     prefix, _, rounds = name.rpartition(":")
     known = name in (*parts, *VERTEX, SEEDS) or (prefix == "refinement" and rounds in set("0123456789"))
     return (name,) if known else ()
-
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +107,6 @@ def induced(graph: KnowledgeGraph, vertices: Ints) -> KnowledgeGraph:
     return KnowledgeGraph(graph.labels[vertices], relations)
 
 
-DRAWN = 10  # default number of seeds
 WORDS = f"say all, part, {', '.join(p.name for p in PARTS)}, degree, neighbourhood, hubs, refinement:2, seeds"
 
 

@@ -29,6 +29,13 @@ from kgreason.language.check.restriction import restricted
 from kgreason.language.check.weight_visibility import only_gains
 
 Ints = npt.NDArray[np.int64]
+AT_ONCE = 32  # shares visited before their sets are classified
+SAMPLED = 4096  # shares from which some are chosen if there are too many occurrences
+Flags = npt.NDArray[np.bool_]
+LISTED = 5_000  # maximum number of vertices of a release whose derived edges are all listed
+DERIVED = "derived "  # prefix of the names of relations of derived edges
+Floats = npt.NDArray[np.float64]
+CHUNK = 1 << 14  # edges whose detours are counted at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,10 +101,6 @@ def _all(graph: KnowledgeGraph, size: int) -> Ints:
     return np.array(sorted(map(sorted, found)), dtype=np.int64).reshape(-1, size)
 
 
-AT_ONCE = 32  # shares visited before their sets are classified
-SAMPLED = 4096  # shares from which some are chosen if there are too many occurrences
-
-
 class Occurrences:
     """Weakly connected vertex sets of a released graph: number of examined sets, and whether these are all."""
 
@@ -151,12 +154,6 @@ def _sample(adjacency: Adjacency, size: int, limit: int) -> list[Share]:
             chosen.append(divided[i])
             total += count
     return chosen
-
-
-Flags = npt.NDArray[np.bool_]
-
-LISTED = 5_000  # maximum number of vertices of a release whose derived edges are all listed
-DERIVED = "derived "  # prefix of the names of relations of derived edges
 
 
 class Candidates:
@@ -399,11 +396,6 @@ def _no_rules(program: CheckedProgram) -> CheckedProgram:
     return replace(
         program, strata=(), derived=(), outputs=(), queries=(), facts=(), unifications=(), denials=()
     )
-
-
-Floats = npt.NDArray[np.float64]
-
-CHUNK = 1 << 14  # edges whose detours are counted at once
 
 
 def implausibility(graph: KnowledgeGraph) -> Floats:

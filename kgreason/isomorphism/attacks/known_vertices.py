@@ -19,6 +19,9 @@ Floats = npt.NDArray[np.float64]
 
 HUBS = 5
 SHOWN = 5  # number of exposed vertices that are named
+Neighbours = tuple[list[list[int]], list[list[int]]]
+THETA = 0.5  # eccentricity below which a match is rejected
+ROUNDS = 20  # passes over all vertices
 
 
 def hubs(graph: KnowledgeGraph, count: int = HUBS) -> Ints:
@@ -50,12 +53,6 @@ def _distances(graph: KnowledgeGraph, sources: Ints, back: bool) -> Ints:
     edges = coo_array((np.ones(len(source)), (source, target)), shape=(graph.n, graph.n)).tocsr()
     found = dijkstra(edges, indices=sources, unweighted=True, min_only=True)
     return np.where(np.isinf(found), -1, found).astype(np.int64)
-
-
-Neighbours = tuple[list[list[int]], list[list[int]]]
-
-THETA = 0.5  # eccentricity below which a match is rejected
-ROUNDS = 20  # passes over all vertices
 
 
 def propagate(known: KnowledgeGraph, released: KnowledgeGraph, seeds: dict[int, int]) -> dict[int, int]:

@@ -59,9 +59,8 @@ DRAWS = 20  # attempts to redraw the ends of loops and duplicate edges
 MOST_OCCURRENCES = 5_000_000  # x-subgraphs of a release examined for one size
 FEW = 1 << 8  # occurrences of a class among which images are searched before all are
 PATIENCE = 1 << 28  # comparisons for one x-subgraph
-VISITED = (
-    1 << 28
-)  # sets of a release visited if the guarantee does not apply; otherwise as many as `verify` visits
+# Sets of a release visited if the guarantee does not apply; otherwise as many as `verify` visits.
+VISITED = 1 << 28
 DEFINED = next(part for part in PARTS if part.name == "part:weights+rules")  # the attacker of the definition
 
 

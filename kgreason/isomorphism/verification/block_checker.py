@@ -40,6 +40,7 @@ NEEDS_ORIGINAL = (
     "labels: none of the release is one of the original",
     "weights: no edge of the release has a weight that the original has between its ends",
 )
+BUDGET = 10_000_000  # ties and vertices that all searches together may refine; about a minute
 
 
 def verify(
@@ -136,9 +137,6 @@ def _shared(colours: Vertices) -> npt.NDArray[np.bool_]:
 def _alike_colours(colours: Vertices, cut: int) -> bool:
     """Whether the colours before `cut` and from `cut` on are equal multisets."""
     return np.array_equal(np.sort(colours[:cut]), np.sort(colours[cut:]))
-
-
-BUDGET = 10_000_000  # ties and vertices that all searches together may refine; about a minute
 
 
 class Components:

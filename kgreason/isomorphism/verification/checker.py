@@ -33,6 +33,12 @@ from kgreason.language.check.genericity import hidden_vertices
 from kgreason.release import verdicts as shared
 from kgreason.release.verdicts import Item, judged, listing
 
+NEEDS_ORIGINAL = (
+    "augmentation: all original edges are in the release",
+    "labels: none of the release is one of the original",
+    "weights: every original edge has another weight in the release",
+)
+
 
 def verify(
     original: KnowledgeGraph,
@@ -263,13 +269,6 @@ def delta(
     released = released.distinct()
     index, own = ReleaseIndex(released, rules, diverse=diverse), np.arange(released.n)
     return _examine(index, released, own, k, x, progress, drawn=drawn)[0]
-
-
-NEEDS_ORIGINAL = (
-    "augmentation: all original edges are in the release",
-    "labels: none of the release is one of the original",
-    "weights: every original edge has another weight in the release",
-)
 
 
 def verify_alone(

@@ -17,6 +17,10 @@ from kgreason.graph.refinement import looked_up
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.release.verdicts import SHOWN, Item, judged, listing, no_label_kept
 
+CHANCE = 1e-6  # what is less likely than this, if numbers are assigned at random, is no chance
+ROUGH = 1e-9  # relative error of a sum in arbitrary order
+TOLERANCE = 1e-9  # excess of a sum of rounded weights over its bound that is accepted
+
 
 def _missing_edges(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices) -> Iterator[str]:
     """Vertex pairs with fewer edges of a relation in the release than in the original, in words."""
@@ -103,9 +107,6 @@ def _edge(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices,
     return f"{name}: {' -> '.join(ends)}"
 
 
-CHANCE = 1e-6  # what is less likely than this, if numbers are assigned at random, is no chance
-
-
 def labels(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices | None = None) -> Item:
     """Item 2: no original label is in the release, or numbers are assigned anew.
 
@@ -183,10 +184,6 @@ def _sorted(names: npt.NDArray[np.str_]) -> npt.NDArray[np.int64]:
     if all(name.isascii() and name.isdecimal() for name in names.tolist()):
         return np.array(sorted(range(len(names)), key=lambda i: int(names[i])), dtype=np.int64)
     return np.argsort(names, kind="stable").astype(np.int64)
-
-
-ROUGH = 1e-9  # relative error of a sum in arbitrary order
-TOLERANCE = 1e-9  # excess of a sum of rounded weights over its bound that is accepted
 
 
 def parameters(n: int, k: int, x: int) -> Item:

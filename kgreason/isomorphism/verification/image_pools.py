@@ -34,6 +34,14 @@ if TYPE_CHECKING:
 
 Ints = npt.NDArray[np.int64]
 INNER, OPEN = -2, -1  # instead of a class: node with children, pattern of several classes
+Flags = npt.NDArray[np.bool_]
+ENTRIES = 1 << 11  # adjacency entries at which sets are sampled, of release and original each
+QUOTA = 1 << 8  # sets visited at each entry
+RAREST = 1 << 19  # approximate number of visited sets of rare degrees
+BLOCKS = 1 << 6  # maximum number of blocks of a pool
+KEPT = 1 << 12  # sampled members of a class that are kept outside its pool
+COMPARED = 64  # sets compared with all others at once
+CALL = 1 << 14  # number of comparisons that cost as much as another call of `packs`
 
 
 class Patterns:
@@ -130,15 +138,6 @@ class Patterns:
         if len(ambiguous):
             classes[ambiguous], rows[ambiguous] = self.catalogue.classify(rows[ambiguous])
         return classes, rows
-
-
-Flags = npt.NDArray[np.bool_]
-
-ENTRIES = 1 << 11  # adjacency entries at which sets are sampled, of release and original each
-QUOTA = 1 << 8  # sets visited at each entry
-RAREST = 1 << 19  # approximate number of visited sets of rare degrees
-BLOCKS = 1 << 6  # maximum number of blocks of a pool
-KEPT = 1 << 12  # sampled members of a class that are kept outside its pool
 
 
 class Pools:
@@ -281,12 +280,6 @@ class Pools:
         kept = order[rank < KEPT]
         self.sampled.append((rows[kept], classes[kept]))
         self._kept += np.bincount(classes[kept], minlength=len(self._kept))
-
-
-COMPARED = 64  # sets compared with all others at once
-
-
-CALL = 1 << 14  # number of comparisons that cost as much as another call of `packs`
 
 
 def placements(target: Ints, members: Ints, turns: Ints, traits: Ints) -> Ints:

@@ -44,6 +44,8 @@ Ints = npt.NDArray[np.int64]
 WINDOW = 1 << 17  # attacked subgraphs without images in the pools that are searched for together
 SHOWN = 5
 HURRIED = 1 << 16, 0  # comparisons for one set and, if that does not suffice, for all sets together
+DEGREES = "in-degree", "out-degree"
+LOOKED_AT = 1 << 18  # maximum number of members of a class that a witness is derived from
 
 
 @dataclass
@@ -272,10 +274,6 @@ def _rarest(adjacency: Adjacency, size: int) -> list[Share]:
     first = m - int(np.searchsorted(done, RAREST))
     parts = [(max(first, e), min(e + 64, m)) for e in range(max(first, 0), m, 64)]
     return parts[::-1]
-
-
-DEGREES = "in-degree", "out-degree"
-LOOKED_AT = 1 << 18  # maximum number of members of a class that a witness is derived from
 
 
 def image_witness(

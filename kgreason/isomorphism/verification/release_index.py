@@ -20,7 +20,6 @@ from kgreason.language.check.checked_program import CheckedProgram
 
 Ints = npt.NDArray[np.int64]
 Shorts = npt.NDArray[np.int32]
-Known = npt.NDArray[np.bool_]
 WORD = 62  # maximum number of bits of the value that a vertex holds
 
 

@@ -23,6 +23,12 @@ FREE, CHECKED, HANDED, SKIPPED = range(4)  # jobs: treatment of the sets of a pa
 DONE, OUT_FULL, TABLE_FULL = range(3)  # reasons why `_visit` returns
 ROOT, DEPTH, USED, SETTLED, VISITED, LEFT = range(6)  # indices in the head of `_visit`
 CHOSEN, NEXT, END, LIMIT, NODE = range(5)  # rows of the path of `_visit`
+Share = tuple[int, int]
+Handler = Callable[[Ints, Ints], None]
+ROWS = 1 << 14  # rows output at once
+SHARES = 256  # shares of about equal work, into which an enumeration is divided
+NODES = 1 << 10  # capacity of a new tree of patterns
+ENDLESS = 1 << 62
 
 
 @kernel
@@ -289,15 +295,6 @@ def fill(
             if free:
                 blocks[b, 0] += 1
                 break
-
-
-Share = tuple[int, int]
-Handler = Callable[[Ints, Ints], None]
-
-ROWS = 1 << 14  # rows output at once
-SHARES = 256  # shares of about equal work, into which an enumeration is divided
-NODES = 1 << 10  # capacity of a new tree of patterns
-ENDLESS = 1 << 62
 
 
 def work_of(adjacency: Adjacency, size: int) -> npt.NDArray[np.float64]:
