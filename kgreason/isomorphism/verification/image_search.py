@@ -6,6 +6,7 @@ The tests have an uncompiled counterpart of the kernel `find_images`.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from functools import cached_property
 from itertools import combinations, islice
 
@@ -382,14 +383,12 @@ class Search:
     def attempt(self, rows: Ints, classes: Ints, status: Ints, wanted: Ints, budget: int) -> None:
         """Decide the attacked subgraphs of the wanted classes as far as the members found so far suffice."""
         mine = np.flatnonzero((status != 1) & np.isin(classes, wanted))
-        mine = mine[np.argsort(classes[mine], kind="stable")]
-        for part in np.split(mine, np.flatnonzero(np.diff(classes[mine])) + 1):
-            if len(part):
-                number = int(classes[part[0]])
-                rest = part[~self._covered(rows[part], number)]
-                status[part] = 1
-                late = budget == PATIENCE and len(rest) > MANY  # more members will serve many at once
-                status[rest] = 0 if late else self._images(rows[rest], number, budget)
+        for number, at in _by_class(classes[mine]):
+            part = mine[at]
+            rest = part[~self._covered(rows[part], number)]
+            status[part] = 1
+            late = budget == PATIENCE and len(rest) > MANY  # more members will serve many at once
+            status[rest] = 0 if late else self._images(rows[rest], number, budget)
 
     def _covered(self, rows: Ints, number: int) -> npt.NDArray[np.bool_]:
         """Extend the pool of a class; return which attacked subgraphs have their images there."""
@@ -438,6 +437,8 @@ class Search:
 
 
 class _Stock:
+    """Members of classes, sorted by class on demand."""
+
     def __init__(self, size: int) -> None:
         self._none = np.empty((0, size), dtype=np.int64)
         self._new: list[tuple[Ints, Ints]] = []
@@ -454,13 +455,10 @@ class _Stock:
     def _settle(self) -> None:
         if not self._new:
             return
-        members = np.concatenate([m for m, _ in self._new])
-        classes = np.concatenate([c for _, c in self._new])
+        members, classes = map(np.concatenate, zip(*self._new, strict=True))
         self._new = []
-        order = np.argsort(classes, kind="stable")
-        for part in np.split(order, np.flatnonzero(np.diff(classes[order])) + 1):
-            if len(part):
-                self._members.setdefault(int(classes[part[0]]), []).append(members[part])
+        for number, rows in _by_class(classes):
+            self._members.setdefault(number, []).append(members[rows])
 
     def counts(self) -> dict[int, int]:
         self._settle()
@@ -473,6 +471,14 @@ class _Stock:
             whole = np.concatenate(parts)
             parts[:] = [whole[scrambled(len(whole))]]
         return parts[0] if parts else self._none
+
+
+def _by_class(classes: Ints) -> Iterator[tuple[int, Ints]]:
+    """Classes that occur, ascending, and the indices of each."""
+    order = np.argsort(classes, kind="stable")
+    for part in np.split(order, np.flatnonzero(np.diff(classes[order])) + 1):
+        if len(part):
+            yield int(classes[part[0]]), part
 
 
 def _collisions(rows: Ints, placed: Ints, traits: Ints) -> Ints:

@@ -35,27 +35,14 @@ class Certificate:
     """Proof of item 4 of Definition 4.1 that can be checked without a search.
 
     A certificate is not trusted: all donors and copies are checked in the release.
-
-    Attributes
-    ----------
-    k
-        Number of occurrences that it shows.
-    donors
-        Donors for each size.
-    copies
-        Alternatively the k - 1 copies of each original vertex v, ``copies[:, v]``, int64 (k - 1, n): they show item 4
-        for every size and any rules.
-    complaints
-        Known faults, for instance that it belongs to another release.
-    files
-        Differences of the files of release and mapping from those recorded in the certificate; `None` if they were not
-        compared.
     """
 
-    k: int
-    donors: tuple[Donors, ...] = ()
+    k: int  # number of occurrences that it shows
+    donors: tuple[Donors, ...] = ()  # for each size
+    # or the k - 1 copies of each original vertex v, ``copies[:, v]``: they show item 4 for every size and any rules
     copies: Ints | None = None
-    complaints: tuple[str, ...] = ()
+    complaints: tuple[str, ...] = ()  # known faults, for instance that it belongs to another release
+    # differences of the files of release and mapping from those recorded in it; `None` if they were not compared
     files: tuple[Fault, ...] | None = None
 
     def of(self, size: int, k: int) -> tuple[Donors, ...]:
