@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, cast, overload
 
 from kgreason.base.arrays import pa, pc
 from kgreason.base.errors import CallError, DataError
-from kgreason.graph.knowledge_graph import KnowledgeGraph
-from kgreason.graph.tables import GraphTables, Tabular
+from kgreason.graph.knowledge_graph import GraphTables, KnowledgeGraph, Tabular
 
 if TYPE_CHECKING:
     import igraph

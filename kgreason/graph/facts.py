@@ -1,4 +1,4 @@
-"""Interface between graph and reasoner.
+"""Interface between graph and reasoner: facts of a graph, and what rules derive from them.
 
 Vertices are passed as integers, their numbers in the graph. Rules see the vertices (each node predicate holds for all
 of them) and the edges of the relations named by edge predicates.
@@ -12,13 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.engine.relations.fact_tables import Facts, Kind, Table, doubles
-from kgreason.graph.induced.derivation import InducedReasoner, derived_within
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.check.genericity import holds_edges, vertex_positions
 from kgreason.language.check.program_checker import restricted
-
-__all__ = ["InducedReasoner", "answers", "derived_edges", "derived_within", "graph_facts"]
 
 Rows = npt.NDArray[np.int64]
 
@@ -41,9 +38,21 @@ def graph_facts(graph: KnowledgeGraph, program: CheckedProgram) -> Facts:
     tables = {p: Table((Kind.INT,), (np.arange(graph.n, dtype=np.int64),), graph.n) for p in program.nodes}
     for predicate in program.edges:
         if predicate in graph.relations:
-            arity = program.arities.get(predicate, 2)
-            tables[predicate] = _edge_table(graph.relations[predicate], arity)
+            weighted = program.arities.get(predicate) == 3
+            tables[predicate] = _edge_table(graph.relations[predicate], weighted=weighted)
     return Facts(tables)
+
+
+def _edge_table(relation: Relation, *, weighted: bool) -> Table:
+    if weighted:
+        weight = relation.weight if relation.weight is not None else np.ones(len(relation))
+        columns = (relation.source, relation.target, doubles(weight))
+        return Table((Kind.INT, Kind.INT, Kind.DOUBLE), columns, len(relation))
+    pairs = np.stack([relation.source, relation.target], axis=1)
+    if relation.weight is not None:
+        pairs = np.unique(pairs, axis=0)
+    source, target = np.ascontiguousarray(pairs.T)
+    return Table((Kind.INT, Kind.INT), (source, target), len(pairs))
 
 
 def derived_edges(graph: KnowledgeGraph, program: CheckedProgram) -> dict[str, tuple[Vertices, Vertices]]:
@@ -53,8 +62,7 @@ def derived_edges(graph: KnowledgeGraph, program: CheckedProgram) -> dict[str, t
     -------
     dict
         For each predicate of ``program.derived``, the sources and targets of its edges, int64, in lexicographic order.
-        Facts
-        given by the graph are not derived; a predicate that does not hold pairs of vertices has no edges.
+        Facts given by the graph are not derived; a predicate that does not hold pairs of vertices has no edges.
 
     Examples
     --------
@@ -65,15 +73,15 @@ def derived_edges(graph: KnowledgeGraph, program: CheckedProgram) -> dict[str, t
     {'strong': (array([1]), array([2]))}
     """
     positions = vertex_positions(program)
-    given, found = _evaluated(graph, program, program.derived)
+    ground, found = _evaluated(graph, program, program.derived)
     edges = {}
     for predicate in program.derived:
         rows = _rows(found, predicate, 2)
         if not holds_edges(predicate, positions):
             rows = rows[:0]
-        elif predicate in given.tables:
-            old = _rows(given, predicate, 2)
-            rows = rows[~np.isin(rows @ [graph.n, 1], old @ [graph.n, 1])]
+        elif predicate in ground.tables:
+            known = _rows(ground, predicate, 2)
+            rows = rows[~np.isin(rows @ [graph.n, 1], known @ [graph.n, 1])]
         edges[predicate] = (rows[:, 0].copy(), rows[:, 1].copy())
     return edges
 
@@ -101,10 +109,11 @@ def answers(graph: KnowledgeGraph, program: CheckedProgram) -> dict[str, Rows]:
 
 
 def _evaluated(graph: KnowledgeGraph, program: CheckedProgram, goals: Sequence[str]) -> tuple[Facts, Facts]:
+    """Facts of the graph, and all facts of the goals."""
     from kgreason.engine.seminaive.evaluation import evaluate
 
-    given = graph_facts(graph, program)
-    return given, evaluate(restricted(program, goals), given, goals=tuple(goals)).facts
+    facts = graph_facts(graph, program)
+    return facts, evaluate(restricted(program, goals), facts, goals=tuple(goals)).facts
 
 
 def _rows(facts: Facts, predicate: str, arity: int) -> Rows:
@@ -115,15 +124,3 @@ def _rows(facts: Facts, predicate: str, arity: int) -> Rows:
         return np.empty((table.length, 0), dtype=np.int64)
     order = np.lexsort(table.columns[::-1])
     return np.stack([column[order] for column in table.columns], axis=1)
-
-
-def _edge_table(relation: Relation, arity: int) -> Table:
-    if arity == 3:
-        weight = relation.weight if relation.weight is not None else np.ones(len(relation))
-        columns = (relation.source, relation.target, doubles(weight))
-        return Table((Kind.INT, Kind.INT, Kind.DOUBLE), columns, len(relation))
-    pairs = np.stack([relation.source, relation.target], axis=1)
-    if relation.weight is not None:
-        pairs = np.unique(pairs, axis=0)
-    source, target = np.ascontiguousarray(pairs.T)
-    return Table((Kind.INT, Kind.INT), (source, target), len(pairs))

@@ -17,10 +17,14 @@ GRID = 1_000_000
 _ROUNDS = 200
 
 _Ints = npt.NDArray[np.int64]
+_Mask = npt.NDArray[np.bool_]
+_Stakes = tuple[_Ints, _Ints, _Ints]  # owners, companies owned, shares in steps of the grid
 
 
 def erdos_renyi(n: int, m: int | None, rng: np.random.Generator, relation: str = "own") -> KnowledgeGraph:
     """Draw from D(n, M): m directed edges without loops or duplicates, all such graphs equally likely.
+
+    Weights are uniform in (0, 1].
 
     Parameters
     ----------
@@ -28,11 +32,6 @@ def erdos_renyi(n: int, m: int | None, rng: np.random.Generator, relation: str =
         Number of vertices.
     m
         Number of edges, at most n (n - 1); `None`: n ln(n) / 2.
-
-    Returns
-    -------
-    KnowledgeGraph
-        Weights are uniform in (0, 1].
 
     Raises
     ------
@@ -49,8 +48,8 @@ def erdos_renyi(n: int, m: int | None, rng: np.random.Generator, relation: str =
     >>> graph.n, graph.m
     (100, 345)
     """
-    m = min(n * (n - 1), round(n * math.log(max(n, 1)) / 2)) if m is None else m
     pairs = n * (n - 1)
+    m = min(pairs, round(n * math.log(max(n, 1)) / 2)) if m is None else m
     if not 0 <= m <= pairs:
         raise AnonymizationError(
             f"{n} vertices have at most {pairs} edges, so there cannot be {m}",
@@ -96,7 +95,7 @@ def scale_free(
         raise AnonymizationError(f"alpha must be above 1, not {alpha:g}")
     mass = np.cumsum(np.arange(1, n, dtype=np.float64) ** -alpha)
     degree = 1 + np.searchsorted(mass, rng.random(n) * mass[-1], side="right").clip(max=n - 2)
-    source, target = _targets(n, degree.astype(np.int64), rng)
+    source, target = _edges(n, degree.astype(np.int64), rng)
     weight = _incoming_shares(n, target, rng) if economic else _uniform(len(source), rng)
     return _graph(n, source, target, weight, relation)
 
@@ -143,25 +142,22 @@ def ownership(
         raise AnonymizationError("ownership needs a company, a share of persons below 1, groups of 1 or more")
     number = np.arange(companies, dtype=np.int64)
     first = _groups(companies, group_size, rng)
-    place = number - first
+    level = number - first
     # squaring favours owners near the top of the group: pyramids are shallow
-    parent = first + (place * rng.random(companies) ** 2).astype(np.int64)
-    venture = (place > 0) & (rng.random(companies) < 0.05)
+    parent = first + (level * rng.random(companies) ** 2).astype(np.int64)
+    venture = (level > 0) & (rng.random(companies) < 0.05)
     stakes = [
-        _controlling(number, parent, place > 0, venture, rng),
+        _controlling(number, parent, level > 0, venture, rng),
         _partners(number, first, venture, rng),
-        _founders(number[place == 0], companies, people, rng),
+        _founders(number[level == 0], companies, people, rng),
     ]
     stakes.append(_minorities(stakes, companies, people, rng))
     source, target, steps = (np.concatenate(part) for part in zip(*stakes, strict=True))
     keep = np.zeros(len(source), dtype=bool)
     keep[np.unique(source * n + target, return_index=True)[1]] = True  # the first edge of each pair
     keep &= (source != target) & (steps > 0)
-    return _graph(n, source[keep], target[keep], steps[keep] / GRID, relation, shuffle=rng)
-
-
-_Stakes = tuple[_Ints, _Ints, _Ints]
-"""Owners, companies owned, shares in steps of the grid."""
+    name = rng.permutation(n)  # so that the order of names carries no information
+    return _graph(n, name[source[keep]], name[target[keep]], steps[keep] / GRID, relation)
 
 
 def _groups(companies: int, mean: float, rng: np.random.Generator) -> _Ints:
@@ -173,11 +169,7 @@ def _groups(companies: int, mean: float, rng: np.random.Generator) -> _Ints:
 
 
 def _controlling(
-    number: _Ints,
-    parent: _Ints,
-    held: npt.NDArray[np.bool_],
-    venture: npt.NDArray[np.bool_],
-    rng: np.random.Generator,
+    number: _Ints, parent: _Ints, held: _Mask, venture: _Mask, rng: np.random.Generator
 ) -> _Stakes:
     """Majority stakes in groups, a third of them 100 %; joint ventures are held by about 50 %."""
     share = rng.integers(510_000, 990_000, len(number))
@@ -186,9 +178,7 @@ def _controlling(
     return parent[held], number[held], _rounded(share)[held]
 
 
-def _partners(
-    number: _Ints, first: _Ints, venture: npt.NDArray[np.bool_], rng: np.random.Generator
-) -> _Stakes:
+def _partners(number: _Ints, first: _Ints, venture: _Mask, rng: np.random.Generator) -> _Stakes:
     """Second owners of joint ventures: companies of earlier groups, so that no ownership cycle arises here."""
     chosen = number[venture & (first > 0)]
     partner = (rng.random(len(chosen)) * first[chosen]).astype(np.int64)
@@ -221,9 +211,7 @@ def _minorities(stakes: list[_Stakes], companies: int, people: int, rng: np.rand
     left = GRID - taken
     count = np.where(left >= 20_000, rng.poisson(0.5, companies), 0)
     target = np.repeat(np.arange(companies, dtype=np.int64), count)
-    steps = (
-        np.repeat(left, count) * rng.random(len(target)) / np.repeat(np.maximum(count, 1), count)
-    ).astype(np.int64)
+    steps = (left[target] * rng.random(len(target)) / count[target]).astype(np.int64)
     person = _persons(target, companies, people, rng)
     company = rng.integers(0, companies, len(target))
     source = np.where((rng.random(len(target)) < 0.85) & (people > 0), person, company)
@@ -260,7 +248,7 @@ def _sample(size: int, count: int, rng: np.random.Generator) -> _Ints:
     )
 
 
-def _targets(n: int, degree: _Ints, rng: np.random.Generator) -> tuple[Vertices, Vertices]:
+def _edges(n: int, degree: _Ints, rng: np.random.Generator) -> tuple[Vertices, Vertices]:
     """`degree` distinct uniform targets for each vertex, without loops."""
     wide = np.flatnonzero(2 * degree >= n)
     rows = []
@@ -303,20 +291,9 @@ def _incoming_shares(n: int, target: Vertices, rng: np.random.Generator) -> Weig
     return (1 + np.floor(total[target] * (part / whole[target]) * (1 - 1e-12))) / GRID
 
 
-def _graph(
-    n: int,
-    source: npt.NDArray[np.int64],
-    target: npt.NDArray[np.int64],
-    weight: Weights,
-    relation: str,
-    shuffle: np.random.Generator | None = None,
-) -> KnowledgeGraph:
-    """Name the vertices c000000, ...; `shuffle` permutes them so that the order carries no information."""
+def _graph(n: int, source: _Ints, target: _Ints, weight: Weights, relation: str) -> KnowledgeGraph:
+    """Name the vertices c000000, ..., and sort the edges."""
     digits = max(6, len(str(max(n - 1, 0))))
-    if shuffle is not None:
-        name = shuffle.permutation(n)
-        source, target = name[source], name[target]
     order = np.argsort(source * n + target)
     labels = np.array([f"c{i:0{digits}d}" for i in range(n)], dtype=object)
-    edges = Relation(source[order].astype(np.int64), target[order].astype(np.int64), weight[order])
-    return KnowledgeGraph(labels, {relation: edges})
+    return KnowledgeGraph(labels, {relation: Relation(source[order], target[order], weight[order])})

@@ -1,25 +1,80 @@
-"""The knowledge graph: a directed multigraph with several ground relations, weights, labels and attributes."""
+"""The knowledge graph: a directed multigraph with several ground relations, weights, labels and attributes.
+
+Graphs of all families can be written as tables; a knowledge graph can be divided into parts, between which edges are
+cut.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 from types import MappingProxyType
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.printable import Displayed
 from kgreason.engine.relations.rows import first_rows
-from kgreason.graph.tables import EdgeTable, GraphTables
 
 Vertices = npt.NDArray[np.int64]
 Weights = npt.NDArray[np.float64]
+Column = np.ndarray[Any, Any]
 
 
-def _frozen(array: npt.NDArray[np.generic]) -> None:
-    array.setflags(write=False)
+@dataclass(frozen=True, eq=False)
+class EdgeTable:
+    """Edges of one relation.
+
+    Attributes
+    ----------
+    source, target
+        Vertex numbers, int64, shape (m,).
+    carried
+        Edge attributes by name; arrays of shape (m,).
+    columns
+        Column names of the table; if empty: ``source``, ``target`` and the names of `carried`.
+    mutual
+        Whether the relation is undirected; each edge is in the table once.
+    """
+
+    source: Vertices
+    target: Vertices
+    carried: Mapping[str, Column] = field(default_factory=dict)
+    columns: tuple[str, ...] = ()
+    mutual: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class GraphTables:
+    """A graph as tables.
+
+    Attributes
+    ----------
+    vertices
+        Vertex attributes by name; lists of n values.
+    edges
+        Edges by relation.
+    values
+        Multi-valued vertex attributes: vertex numbers and values, by attribute.
+    """
+
+    vertices: Mapping[str, list[Any]]
+    edges: Mapping[str, EdgeTable]
+    values: Mapping[str, tuple[Vertices, Column]] = field(default_factory=dict)
+
+
+class Tabular(Protocol):
+    """Graph of any family that can be written as tables."""
+
+    @property
+    def labels(self) -> npt.NDArray[np.object_]:
+        """Names of the vertices, shape (n,)."""
+
+    def tables(self) -> GraphTables:
+        """Edges, and attributes of vertices and edges."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,18 +97,14 @@ class Relation:
     columns: tuple[str, ...] = ("source", "target", "weight")
 
     def __post_init__(self) -> None:
-        lengths = {len(self.source), len(self.target)} | (
-            {len(self.weight)} if self.weight is not None else set()
-        )
+        columns = (self.source, self.target, *([] if self.weight is None else [self.weight]))
+        lengths = set(map(len, columns))
         if len(lengths) != 1:
             raise ValueError(f"columns of a relation differ in length: {sorted(lengths)}")
-        _frozen(self.source)
-        _frozen(self.target)
-        if self.weight is not None:
-            _frozen(self.weight)
-        width = 2 if self.weight is None else 3
-        if len(self.columns) != width:
-            object.__setattr__(self, "columns", (*self.columns, "weight")[:width])
+        for column in columns:
+            column.setflags(write=False)
+        if len(self.columns) != len(columns):
+            object.__setattr__(self, "columns", (*self.columns, "weight")[: len(columns)])
 
     def __len__(self) -> int:
         return len(self.source)
@@ -93,7 +144,7 @@ class KnowledgeGraph(Displayed):
 
     def __post_init__(self) -> None:
         for array in (self.labels, *self.attributes.values()):
-            _frozen(array)
+            array.setflags(write=False)
         object.__setattr__(self, "relations", MappingProxyType(dict(self.relations)))
         object.__setattr__(self, "attributes", MappingProxyType(dict(self.attributes)))
         for name, relation in self.relations.items():
@@ -110,11 +161,8 @@ class KnowledgeGraph(Displayed):
     ) -> KnowledgeGraph:
         """Build a graph with one relation from labelled edges; `vertices` are numbered first and may be isolated."""
         number: dict[str, int] = {}
-        for label in vertices:
+        for label in (*vertices, *(end for edge in edges for end in edge[:2])):
             number.setdefault(label, len(number))
-        for edge in edges:
-            number.setdefault(edge[0], len(number))
-            number.setdefault(edge[1], len(number))
         source = np.array([number[e[0]] for e in edges], dtype=np.int64)
         target = np.array([number[e[1]] for e in edges], dtype=np.int64)
         weighted = bool(edges) and len(edges[0]) == 3
@@ -142,24 +190,19 @@ class KnowledgeGraph(Displayed):
     @cached_property
     def ends(self) -> tuple[Vertices, Vertices]:
         """Sources and targets of the edges of all relations, in the order of `relations`."""
-        relations = list(self.relations.values())
         empty = np.empty(0, dtype=np.int64)
         return (
-            np.concatenate([empty, *(r.source for r in relations)]),
-            np.concatenate([empty, *(r.target for r in relations)]),
+            np.concatenate([empty, *(r.source for r in self.relations.values())]),
+            np.concatenate([empty, *(r.target for r in self.relations.values())]),
         )
 
     def tables(self) -> GraphTables:
         """Edges and attributes as tables."""
-        return GraphTables(
-            {name: values.tolist() for name, values in self.attributes.items()},
-            {
-                name: EdgeTable(
-                    r.source, r.target, {} if r.weight is None else {"weight": r.weight}, tuple(r.columns)
-                )
-                for name, r in self.relations.items()
-            },
-        )
+        edges = {
+            name: EdgeTable(r.source, r.target, {} if r.weight is None else {"weight": r.weight}, r.columns)
+            for name, r in self.relations.items()
+        }
+        return GraphTables({name: values.tolist() for name, values in self.attributes.items()}, edges)
 
     def in_degree(self) -> Vertices:
         """In-degree of each vertex over all relations, shape (n,)."""
@@ -174,11 +217,8 @@ class KnowledgeGraph(Displayed):
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
 
-        source, target = self.ends
-        ones = np.ones(len(source), dtype=np.int8)
-        count, component = connected_components(
-            coo_array((ones, (source, target)), shape=(self.n, self.n)), directed=False
-        )
+        edges = coo_array((np.ones(self.m, dtype=np.int8), self.ends), shape=(self.n, self.n))
+        count, component = connected_components(edges, directed=False)
         return int(count), component.astype(np.int64)
 
     def distinct(self) -> KnowledgeGraph:
@@ -187,11 +227,8 @@ class KnowledgeGraph(Displayed):
 
     def with_weights(self, weights: Mapping[str, Weights]) -> KnowledgeGraph:
         """Replace the weights of the named relations."""
-        changed = {
-            name: replace(r, weight=weights[name]) if name in weights else r
-            for name, r in self.relations.items()
-        }
-        return replace(self, relations=changed)
+        changed = {name: replace(self.relations[name], weight=weight) for name, weight in weights.items()}
+        return replace(self, relations={**self.relations, **changed})
 
 
 def _distinct(relation: Relation) -> Relation:
@@ -200,3 +237,82 @@ def _distinct(relation: Relation) -> Relation:
         columns.append((relation.weight + 0.0).view(np.int64))
     keep = first_rows(columns)
     return relation if keep.all() else relation.take(keep)
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """Subgraph induced by one part."""
+
+    graph: KnowledgeGraph  # its vertices and edges, in the order of the whole graph
+    vertices: Vertices  # their numbers in the whole graph
+    rows: dict[str, Vertices]  # for each relation, the indices of its edges in the whole graph
+
+
+def inside(graph: KnowledgeGraph, parts: Vertices) -> KnowledgeGraph:
+    """Remove the edges between parts; `parts` holds the number of the part of each vertex, int64, shape (n,).
+
+    Examples
+    --------
+    >>> graph = KnowledgeGraph.from_edges([("a", "b"), ("b", "c"), ("c", "d")])
+    >>> inside(graph, np.array([0, 0, 1, 1])).ends
+    (array([0, 2]), array([1, 3]))
+    """
+    relations = {name: r.take(parts[r.source] == parts[r.target]) for name, r in graph.relations.items()}
+    return replace(graph, relations=relations)
+
+
+def pieces(graph: KnowledgeGraph, parts: Vertices) -> list[Piece]:
+    """Split a graph into its parts, numbered consecutively from 0 in `parts`, int64, shape (n,).
+
+    Examples
+    --------
+    >>> graph = KnowledgeGraph.from_edges([("a", "b"), ("b", "c"), ("c", "d")])
+    >>> [(p.vertices.tolist(), p.graph.m) for p in pieces(graph, np.array([0, 1, 0, 0]))]
+    [([0, 2, 3], 1), ([1], 0)]
+    """
+    count = int(parts.max(initial=-1)) + 1
+    members = grouped(parts, count)
+    local = np.empty(graph.n, dtype=np.int64)
+    for vertices in members:
+        local[vertices] = np.arange(len(vertices))
+    rows = {}
+    for name, r in graph.relations.items():
+        source_part = parts[r.source]
+        rows[name] = grouped(np.where(source_part == parts[r.target], source_part, count), count)
+    found = []
+    for part, vertices in enumerate(members):
+        own = {name: by_part[part] for name, by_part in rows.items()}
+        edges = {name: graph.relations[name].take(edges_of) for name, edges_of in own.items()}
+        relations = {n: replace(r, source=local[r.source], target=local[r.target]) for n, r in edges.items()}
+        found.append(Piece(KnowledgeGraph(graph.labels[vertices], relations), vertices, own))
+    return found
+
+
+def beside(one: KnowledgeGraph, other: KnowledgeGraph) -> KnowledgeGraph:
+    """Disjoint union of two graphs with the same relations; the vertices of the second follow those of the first.
+
+    A relation has weights if it has them in both graphs.
+
+    Examples
+    --------
+    >>> graph = KnowledgeGraph.from_edges([("a", "b")])
+    >>> beside(graph, graph).ends
+    (array([0, 2]), array([1, 3]))
+    """
+    relations = {name: _joined(r, other.relations[name], one.n) for name, r in one.relations.items()}
+    return KnowledgeGraph(np.concatenate([one.labels, other.labels]), relations)
+
+
+def _joined(one: Relation, other: Relation, shift: int) -> Relation:
+    source = np.concatenate([one.source, other.source + shift])
+    target = np.concatenate([one.target, other.target + shift])
+    both = one.weight is not None and other.weight is not None
+    weight = np.concatenate([one.weight, other.weight]) if both else None
+    return Relation(source, target, weight, one.columns)
+
+
+def grouped(numbers: Vertices, count: int) -> list[Vertices]:
+    """Indices of each of the numbers 0 .. count-1, in ascending order; other numbers are ignored."""
+    order = np.argsort(numbers, kind="stable").astype(np.int64)
+    bounds = np.searchsorted(numbers[order], np.arange(count + 1))
+    return [order[a:b] for a, b in pairwise(bounds.tolist())]

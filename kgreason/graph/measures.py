@@ -13,7 +13,7 @@ Doubles = npt.NDArray[np.float64]
 
 
 def keys(n: int, source: Vertices, target: Vertices) -> Vertices:
-    """Number of the vertex pair of each link, independent of its direction; numbers are ordered like pairs."""
+    """Number of the vertex pair of each edge, independent of its direction; numbers are ordered like pairs."""
     return np.minimum(source, target) * n + np.maximum(source, target)
 
 
@@ -34,14 +34,8 @@ def degrees(n: int, edges: Pairs) -> Vertices:
     return np.bincount(edges.ravel(), minlength=n)
 
 
-def rows(n: int, tail: Vertices, head: Vertices) -> tuple[Vertices, Vertices, Vertices]:
-    """Heads grouped by tail: those of v are ``near[start[v] : start[v + 1]]``, with their original indices.
-
-    Returns
-    -------
-    start, near, order
-        int64, shapes (n + 1,), (m,), (m,).
-    """
+def _rows(n: int, tail: Vertices, head: Vertices) -> tuple[Vertices, Vertices, Vertices]:
+    """Heads by tail: those of v are ``near[start[v] : start[v + 1]]``; returns `start`, `near`, and their indices."""
     order = np.argsort(tail, kind="stable")
     start = np.zeros(n + 1, dtype=np.int64)
     np.cumsum(np.bincount(tail, minlength=n), out=start[1:])
@@ -49,8 +43,7 @@ def rows(n: int, tail: Vertices, head: Vertices) -> tuple[Vertices, Vertices, Ve
 
 
 def _neighbours(n: int, edges: Pairs) -> tuple[Vertices, Vertices]:
-    start, near, _ = rows(n, edges.ravel(), edges[::-1].ravel())
-    return start, near
+    return _rows(n, edges.ravel(), edges[::-1].ravel())[:2]
 
 
 def triangles(n: int, edges: Pairs, weight: Vertices) -> Vertices:
@@ -62,7 +55,7 @@ def triangles(n: int, edges: Pairs, weight: Vertices) -> Vertices:
     place = np.empty(n, dtype=np.int64)
     place[np.argsort(degrees(n, edges), kind="stable")] = np.arange(n)
     low, high = np.sort(place[edges], axis=0)
-    start, near, order = rows(n, low, high)
+    start, near, order = _rows(n, low, high)
     found = np.zeros(n, dtype=np.int64)
     _add_triangles(start, near, weight[order], np.zeros(n, dtype=np.int64), found)
     return found[place]
@@ -132,18 +125,18 @@ def _peel(indptr: Ints, neighbours: Ints, core: Ints, order: Ints, place: Ints, 
 
 @kernel
 def _spread(
-    start: Ints, near: Ints, sources: Ints, seen: Ints, front: Ints, coming: Ints, active: Ints, found: Ints
+    start: Ints, near: Ints, sources: Ints, known: Ints, front: Ints, coming: Ints, active: Ints, found: Ints
 ) -> None:
     """Add the distances from at most 63 sources to all vertices they reach, and the number of such pairs, to `found`.
 
-    Bits of `seen`, `front` and `coming`, scratch of n zeros each, mark the sources that have reached a vertex so far,
+    Bits of `known`, `front` and `coming`, scratch of n zeros each, mark the sources that have reached a vertex so far,
     in the last step, and in this step; `active`, shape (2n,), holds the vertices of the last and of this step.
     """
     n = len(start) - 1
     count = len(sources)
     for i in range(count):
         v = sources[i]
-        seen[v] = front[v] = 1 << i
+        known[v] = front[v] = 1 << i
         active[i] = v
     distance = 0
     while count > 0:
@@ -154,7 +147,7 @@ def _spread(
             bits = front[v]
             for e in range(start[v], start[v + 1]):
                 w = near[e]
-                fresh = bits & ~seen[w]
+                fresh = bits & ~known[w]
                 if fresh != 0:
                     if coming[w] == 0:
                         active[n + more] = w
@@ -167,7 +160,7 @@ def _spread(
             bits = coming[w]
             coming[w] = 0
             front[w] = bits
-            seen[w] |= bits
+            known[w] |= bits
             while bits != 0:
                 bits &= bits - 1
                 reached += 1
@@ -176,25 +169,11 @@ def _spread(
         count = more
 
 
-AT_ONCE = 63  # bits of a positive int64
-
-
 def distances(n: int, edges: Pairs, sources: Vertices) -> tuple[float | None, float | None]:
     """Mean distance over connected pairs of a source and another vertex, and the share of pairs that are connected.
 
-    Time is at most O(m) per source, much less if many sources are close to each other; memory O(n + m).
-
-    Parameters
-    ----------
-    edges
-        Distinct pairs of vertices; int64, shape (2, m).
-    sources
-        int64, distinct.
-
-    Returns
-    -------
-    mean, share
-        `None` if there are no such pairs.
+    Each is `None` if there are no such pairs. Edges are distinct pairs of vertices, shape (2, m), and the sources
+    distinct. Time is at most O(m) per source, much less if many sources are close to each other; memory O(n + m).
 
     Examples
     --------
@@ -203,9 +182,9 @@ def distances(n: int, edges: Pairs, sources: Vertices) -> tuple[float | None, fl
     """
     start, near = _neighbours(n, edges)
     found, active = np.zeros(2, dtype=np.int64), np.empty(2 * n, dtype=np.int64)
-    for first in range(0, len(sources), AT_ONCE):
-        seen, front, coming = (np.zeros(n, dtype=np.int64) for _ in range(3))
-        _spread(start, near, sources[first : first + AT_ONCE], seen, front, coming, active, found)
+    for first in range(0, len(sources), 63):  # bits of a positive int64
+        reached, front, coming = (np.zeros(n, dtype=np.int64) for _ in range(3))
+        _spread(start, near, sources[first : first + 63], reached, front, coming, active, found)
     total, pairs = map(int, found)
     possible = len(sources) * (n - 1)
     return total / pairs if pairs else None, pairs / possible if possible else None

@@ -2,9 +2,9 @@
 
 References
 ----------
-M. Hay, G. Miklau, D. Jensen, D. Towsley, P. Weis: Resisting structural re-identification in anonymized social
-networks, VLDB 2008: vertex refinement queries. B. Zhou, J. Pei: Preserving privacy in social networks against
-neighborhood attacks, ICDE 2008.
+M. Hay, G. Miklau, D. Jensen, D. Towsley, P. Weis: Resisting structural re-identification in anonymized social networks,
+VLDB 2008: vertex refinement queries. B. Zhou, J. Pei: Preserving privacy in social networks against neighborhood
+attacks, ICDE 2008.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Sides:
 
     @classmethod
     def of(cls, graph: KnowledgeGraph) -> Sides:
-        """Ties of a graph, including loops."""
+        """Ties of a graph, loops included."""
         pairs, n = Pairs(graph), max(graph.n, 1)
         source, target = np.divmod(pairs.keys, n)
         keys = np.union1d(pairs.keys, target * n + source)
@@ -53,8 +53,8 @@ class Sides:
         """Ties of whole components, with vertices renumbered in the given order."""
         number = np.empty(self.n, dtype=np.int64)
         number[vertices] = np.arange(len(vertices))
-        entry, place = _entries(self.starts, vertices)
-        return Sides(len(vertices), place, number[self.v[entry]], self.kind[entry])
+        entry, u = _entries(self.starts, vertices)
+        return Sides(len(vertices), u, number[self.v[entry]], self.kind[entry])
 
     def layers(self) -> Ints:
         """Round in which each vertex is removed when all vertices of degree at most one go at once; -1 for the core.
@@ -105,8 +105,7 @@ def refine(sides: Sides, colours: Ints, rounds: int) -> Ints:
     """Refine colours by those of neighbours until stable or for a number of rounds; exact, without hashing."""
     colours = paired(colours, np.zeros_like(colours))
     for _ in range(rounds):
-        seen = paired(sides.kind, colours[sides.v])
-        finer = paired(colours, multisets(sides.u, seen, sides.n))
+        finer = paired(colours, multisets(sides.u, paired(sides.kind, colours[sides.v]), sides.n))
         if finer.max(initial=-1) == colours.max(initial=-1):
             return finer
         colours = finer
@@ -122,14 +121,13 @@ def neighbourhoods(graph: KnowledgeGraph) -> Ints:
     """
     sides, numbers = Sides.of(graph), degrees(graph)
     work = _work(sides, numbers)
-    open_ = np.flatnonzero(work)
-    open_ = open_[np.argsort(numbers[open_], kind="stable")]
-    last = np.flatnonzero(
-        np.diff(numbers[open_], append=-1)
-    )  # neighbourhoods of different degrees are not compared
-    cuts = last[np.flatnonzero(np.diff(np.cumsum(work[open_])[last] // BLOCK))] + 1
+    centres = np.flatnonzero(work)
+    centres = centres[np.argsort(numbers[centres], kind="stable")]
+    # neighbourhoods of different degrees are not compared
+    last = np.flatnonzero(np.diff(numbers[centres], append=-1))
+    cuts = last[np.flatnonzero(np.diff(np.cumsum(work[centres])[last] // BLOCK))] + 1
     count = graph.n
-    for part in np.split(open_, cuts):
+    for part in np.split(centres, cuts):
         egos, centre = _egos(sides, part)
         colours = np.zeros(egos.n, dtype=np.int64)
         colours[centre] = 1
@@ -157,12 +155,11 @@ def _egos(sides: Sides, roots: Ints) -> tuple[Sides, Ints]:
     entry, ego = _entries(starts, roots)
     keys = np.union1d(own, ego * n + sides.v[entry])
     ego, member = np.divmod(keys, max(n, 1))
-    entry, place = _entries(starts, member)
-    wanted = ego[place] * n + sides.v[entry]
-    found = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
-    inside = keys[found] == wanted if len(keys) else np.zeros(0, dtype=np.bool_)
-    egos = Sides(len(keys), place[inside], found[inside], sides.kind[entry[inside]])
-    return egos, np.searchsorted(keys, own)
+    entry, u = _entries(starts, member)
+    wanted = ego[u] * n + sides.v[entry]
+    v = np.searchsorted(keys, wanted)
+    inside = np.append(keys, -1)[v] == wanted
+    return Sides(len(keys), u[inside], v[inside], sides.kind[entry[inside]]), np.searchsorted(keys, own)
 
 
 def _entries(starts: Ints, vertices: Ints) -> tuple[Ints, Ints]:
@@ -181,7 +178,8 @@ def paired(left: Ints, right: Ints) -> Ints:
     [1, 0, 1]
     """
     # Both are numbers of vertices or rows, far below sqrt(2**63).
-    numbers: Ints = np.unique(left * (int(right.max(initial=0)) + 1) + right, return_inverse=True)[1]
+    keys = left * (int(right.max(initial=0)) + 1) + right
+    numbers: Ints = np.unique(keys, return_inverse=True)[1]
     return numbers.astype(np.int64)
 
 
@@ -253,10 +251,8 @@ def _pair_types(members: Rows, indptr: Ints, indices: Ints, types: Ints, out: Ro
 
 def looked_up(keys: Ints, values: Ints, wanted: Ints) -> Ints:
     """Value of each wanted key, 0 if it is not among the ascending keys."""
-    if not len(keys):
-        return np.zeros(len(wanted), dtype=np.int64)
-    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    found: Ints = np.where(keys[place] == wanted, values[place], 0)
+    at = np.searchsorted(keys, wanted)
+    found: Ints = np.where(np.append(keys, -1)[at] == wanted, np.append(values, 0)[at], 0)
     return found
 
 
@@ -266,28 +262,21 @@ class Pairs:
     The type of a pair is determined by the number of edges of each relation between the two in that direction; 0: no
     edge.
 
-    Attributes
-    ----------
-    counts
-        Edges per relation of each type, shape (types, relations).
-    keys
-        u * n + v for each ordered pair with edges, ascending.
+    `counts` holds the edges per relation of each type, shape (types, relations); `keys` u * n + v for each ordered pair
+    with edges, ascending.
     """
 
     def __init__(self, graph: KnowledgeGraph) -> None:
         n = max(graph.n, 1)
-        source, target = graph.ends
-        keys, position = np.unique(source * n + target, return_inverse=True)
-        self.n, self.keys = graph.n, keys
+        self.n, (source, target) = graph.n, graph.ends
+        self.keys, position = np.unique(source * n + target, return_inverse=True)
         relation = np.repeat(np.arange(len(graph.relations)), [len(r) for r in graph.relations.values()])
-        counts = np.zeros((len(keys), len(graph.relations)), dtype=np.int64)
+        counts = np.zeros((len(self.keys) + 1, len(graph.relations)), dtype=np.int64)  # the last: no edge
         np.add.at(counts, (position, relation.astype(np.int64)), 1)
-        none = np.zeros((1, counts.shape[1]), dtype=np.int64)
-        kinds, types = np.unique(np.concatenate([none, counts]), axis=0, return_inverse=True)
-        self.counts: Ints = kinds
-        self._types = np.ascontiguousarray(types.reshape(-1)[1:].astype(np.int64))
-        self._indptr = np.searchsorted(keys, np.arange(graph.n + 1) * n)
-        self._indices = keys % n
+        self.counts, types = np.unique(counts, axis=0, return_inverse=True)
+        self._types = np.ascontiguousarray(types.reshape(-1)[:-1].astype(np.int64))
+        self._indptr = np.searchsorted(self.keys, np.arange(graph.n + 1) * n)
+        self._indices = self.keys % n
 
     def types_at(self, keys: Ints) -> Ints:
         """Types of ordered pairs given by their keys."""

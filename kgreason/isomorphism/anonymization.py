@@ -9,8 +9,7 @@ from typing import Any
 
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.progress import SILENT, Progress
-from kgreason.graph.knowledge_graph import KnowledgeGraph
-from kgreason.graph.parts import inside
+from kgreason.graph.knowledge_graph import KnowledgeGraph, inside
 from kgreason.graph.subgraphs.patterns import LARGEST
 from kgreason.isomorphism import assessment
 from kgreason.isomorphism.anonymizers.assembly import publish

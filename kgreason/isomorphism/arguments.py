@@ -109,8 +109,8 @@ def graph_of(graph: object, program: CheckedProgram) -> KnowledgeGraph:
     >>> graph_of(pa.table({"by": ["A"], "of": ["D"], "share": [0.6]}), load_text('@edge("own").'))
     <KnowledgeGraph with 2 vertices; own: 1 edges>
     """
-    from kgreason.data.library_imports import as_foreign
     from kgreason.data.fact_loading import load_graph
+    from kgreason.data.library_imports import as_foreign
     from kgreason.graph.knowledge_graph import KnowledgeGraph
 
     if isinstance(graph, KnowledgeGraph):

@@ -33,9 +33,8 @@ if TYPE_CHECKING:
     from kgreason.isomorphism.attacks.attack_results import Attacks
     from kgreason.isomorphism.definition import Score
     from kgreason.isomorphism.risk.advice import Risk
-    from kgreason.isomorphism.verification.checker import Verdict
     from kgreason.isomorphism.verification.population import Drawn
-    from kgreason.isomorphism.verification.verdict import Certificate
+    from kgreason.isomorphism.verification.verdict import Certificate, Verdict
     from kgreason.language.check.checked_program import CheckedProgram
 
 
@@ -97,7 +96,7 @@ def verify(
     ProgramError, DataError
         If the rules depend on vertex names, or the graphs do not fit them.
     """
-    from kgreason.graph.parts import inside
+    from kgreason.graph.knowledge_graph import inside
     from kgreason.isomorphism.certificates import read_certificate
     from kgreason.isomorphism.reading import Pair
     from kgreason.isomorphism.verification import checker

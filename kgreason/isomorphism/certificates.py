@@ -25,46 +25,25 @@ from kgreason.release.table_layout import DATABASE, NODES, nodes_beside, table_o
 
 Ints = npt.NDArray[np.int64]
 FORMAT = 1
+HINT = "name the certificate.json of the private folder, or verify without a certificate"
 FORM = "some rows of vertices do not have the form that they should have"
-OTHER = "it is of another release: {there:,} vertices are named in it, and this release has {here:,}{labels}"
 
 
 @dataclass(frozen=True)
 class Files:
-    """Files that a release and its mapping were read from.
+    """Files that a release and its mapping were read from."""
 
-    Attributes
-    ----------
-    tables
-        Folder or table of each edge predicate.
-    mapping
-        Private folder or mapping file.
-    """
-
-    tables: Mapping[str, Path]
-    mapping: Path
+    tables: Mapping[str, Path]  # folder or table of each edge predicate
+    mapping: Path  # private folder or mapping file
 
 
-def write_certificate(
-    path: Path,
-    certificate: Certificate,
-    pair: Pair,
-    folders: Sequence[Path] = (),
-) -> None:
-    """Write a certificate as JSON, with digests of the files of the release and of the private folder.
-
-    Parameters
-    ----------
-    pair
-        Original, release and the mapping between them.
-    folders
-        Public and private folder.
-    """
+def write_certificate(path: Path, certificate: Certificate, pair: Pair, folders: Sequence[Path] = ()) -> None:
+    """Write a certificate as JSON, with digests of the files of the public and the private folder."""
     order, number = _numbers(pair.released)
     copies = None
     if certificate.copies is not None:
-        places = number[np.concatenate([pair.mapping[None], certificate.copies])].T
-        copies = places[np.argsort(places[:, 0])].tolist()
+        copies_of = number[np.concatenate([pair.mapping[None], certificate.copies])].T
+        copies = copies_of[np.argsort(copies_of[:, 0])].tolist()
     donors = [
         {
             "x": d.size,
@@ -86,21 +65,14 @@ def write_certificate(
 
 
 def read_certificate(path: Path, pair: Pair, files: Files | None = None) -> Certificate:
-    """Read a certificate for a release.
+    """Read a certificate for a release; it has a complaint if it belongs to another release or original.
 
     Parameters
     ----------
     path
         The certificate file or the private folder.
-    pair
-        As in `write_certificate`.
     files
         Files that were read, to be compared with the recorded digests.
-
-    Returns
-    -------
-    Certificate
-        With a complaint if it belongs to another release or original.
 
     Raises
     ------
@@ -118,9 +90,6 @@ def read_certificate(path: Path, pair: Pair, files: Files | None = None) -> Cert
         raise ReleaseError(f"{path}: is no certificate: {why}", hint=HINT) from error
 
 
-HINT = "name the certificate.json of the private folder, or verify without a certificate"
-
-
 def _read_json(path: Path) -> Mapping[str, Any]:
     data = parsed_json(path, "certificate", HINT)
     if not isinstance(data, dict) or "format" not in data:
@@ -136,14 +105,14 @@ def _read_json(path: Path) -> Mapping[str, Any]:
 def _changed(written: Sequence[Mapping[str, Any]], files: Files) -> tuple[Fault, ...]:
     """Files whose content differs from the recorded digests, regardless of their names."""
     if not written:
-        return (
-            Fault("added file", str(files.mapping), "the certificate holds no imprint of files", hint=HINT),
-        )
+        why = "the certificate holds no imprint of files"
+        return (Fault("added file", str(files.mapping), why, hint=HINT),)
     public, secret = written
     found: list[Fault] = []
     for table, path in files.tables.items():
         if path.is_dir():
-            return (*differences(public, path), *_beside(secret, "mapping.csv", files.mapping, "parts.csv"))
+            found = differences(public, path)
+            break
         name = _recorded(public, table)
         nodes = nodes_beside(name) if nodes_beside(name) in public else _recorded(public, NODES)
         found += _beside(public, name, path, nodes)
@@ -167,14 +136,16 @@ def _beside(recorded: Mapping[str, Any], name: str, path: Path, other: str) -> l
 def _certificate(data: Mapping[str, Any], pair: Pair) -> Certificate:
     released, mapping = pair.released, pair.mapping
     order, _ = _numbers(released)
-    k, vertices = _whole(data["k"]), data["vertices"]
-    count, same = _whole(vertices["count"]), vertices["sha256"] == _digest(released, order)
+    k, count = _whole(data["k"]), _whole(data["vertices"]["count"])
+    same = data["vertices"]["sha256"] == _digest(released, order)
     before, now = data["original"], _facts(pair.original)
     if before != now:
         return Certificate(k, complaints=(_other_original(before, now),))
     if count != released.n or not same:
-        labels = " with other labels" if count == released.n else ""
-        complaint = OTHER.format(there=count, here=released.n, labels=labels)
+        here = f"{released.n:,}{' with other labels' if count == released.n else ''}"
+        complaint = (
+            f"it is of another release: {count:,} vertices are named in it, and this release has {here}"
+        )
         return Certificate(k, complaints=(complaint,))
     if data["copies"] is not None:
         return _copies(k, order[_array(data["copies"], (-1, k), released.n)], mapping)
@@ -189,9 +160,9 @@ def _whole(value: object) -> int:
 
 def _other_original(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     sizes = (f"{facts['vertices']:,} vertices and {facts['edges']:,} edges" for facts in (before, now))
-    what = f"it is of another original: that had {next(sizes)}, and this one has {next(sizes)}"
+    difference = f"it is of another original: that had {next(sizes)}, and this one has {next(sizes)}"
     same = all(before[name] == now[name] for name in ("vertices", "edges"))
-    return f"{what}, but not the same ones" if same else what
+    return f"{difference}, but not the same ones" if same else difference
 
 
 def _facts(graph: KnowledgeGraph) -> dict[str, str | int]:
@@ -210,12 +181,12 @@ def _facts(graph: KnowledgeGraph) -> dict[str, str | int]:
     return {"vertices": graph.n, "edges": graph.m, "sha256": digest.hexdigest()}
 
 
-def _copies(k: int, places: Ints, mapping: Vertices) -> Certificate:
-    places = places[np.argsort(places[:, 0])]
-    row = np.minimum(np.searchsorted(places[:, 0], mapping), max(len(places) - 1, 0))
-    if not len(places) or (places[row, 0] != mapping).any():
+def _copies(k: int, copies: Ints, mapping: Vertices) -> Certificate:
+    copies = copies[np.argsort(copies[:, 0])]
+    row = np.searchsorted(copies[:, 0], mapping)
+    if (np.append(copies[:, 0], -1)[row] != mapping).any():
         return Certificate(k, complaints=("it names no copies of some vertices: the mapping is another one",))
-    return Certificate(k, copies=np.ascontiguousarray(places[row, 1:].T))
+    return Certificate(k, copies=np.ascontiguousarray(copies[row, 1:].T))
 
 
 def _donors(data: Mapping[str, Any], k: int, order: Ints) -> Donors:

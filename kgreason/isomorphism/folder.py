@@ -33,19 +33,13 @@ OTHER_RULES = (
 
 
 def check_publishable(program: CheckedProgram, labels: Iterable[str]) -> None:
-    """Refuse rules whose text would publish a vertex label.
-
-    Raises
-    ------
-    ReleaseError
-        If a string constant or a fact of the rules holds a label of the graph, or a variable is named like a vertex.
-    """
-    told = list(dict.fromkeys(_told(program)))
+    """Raise `ReleaseError` if a string, constant of a fact or variable of the rules would publish a vertex label."""
+    published = list(dict.fromkeys(_published_words(program)))
     for label in labels:
-        for what, words in told:
+        for kind, words in published:
             if label == words or (len(label) >= 4 and _plain(label) in _plain(words)):
                 raise ReleaseError(
-                    f"the rules hold {what} {words!r}, which names the vertex {label!r}, and would be published",
+                    f"the rules hold {kind} {words!r}, which names the vertex {label!r}, and would be published",
                     hint="take the name out of the rules",
                 )
 
@@ -54,8 +48,8 @@ def _plain(words: str) -> str:
     return "".join(c if c.isalnum() else " " for c in words.lower())
 
 
-def _told(program: CheckedProgram) -> Iterator[tuple[str, str]]:
-    """Words in the text of the rules other than predicates and numbers in conditions, with their kind."""
+def _published_words(program: CheckedProgram) -> Iterator[tuple[str, str]]:
+    """Words in the text of the rules other than predicates and numbers in conditions, after their kind."""
     for fact in program.facts:
         yield from (("the constant", str(t.value)) for t in fact.terms if isinstance(t, Constant))
     for rule in program.rules:
@@ -71,12 +65,7 @@ def _told(program: CheckedProgram) -> Iterator[tuple[str, str]]:
 def public_rules(program: CheckedProgram, layout: Layout | None = None) -> str:
     """Write the rules without comments, paths and facts of the graph, so that they reveal nothing of the input.
 
-    Binds refer to the tables of the release, so that the file runs in its folder.
-
-    Parameters
-    ----------
-    layout
-        Tables of the release; default: CSV files.
+    Binds refer to the tables of the release, by default CSV files, so that the file runs in its folder.
     """
     layout = layout or Layout.of(dict.fromkeys(program.edges, "csv"))
     lines = [f'@node("{p}").' for p in program.nodes] + [f'@edge("{p}").' for p in program.edges]
@@ -91,88 +80,63 @@ def public_rules(program: CheckedProgram, layout: Layout | None = None) -> str:
     return "\n".join(lines) + "\n"
 
 
-Claim = tuple[Guarantee, str]
-"""A guarantee, and for which x it was checked, in words."""
+Claim = tuple[Guarantee, str]  # a guarantee, and for which x it was checked, in words
 
 
 def contents_of(
     program: CheckedProgram, layout: Layout, released: KnowledgeGraph, claim: Claim | None
 ) -> Contents:
-    """Contents of the folder of a release.
+    """Contents of the folder of a release, of which the graph has all rows in the order of the tables.
 
-    Parameters
-    ----------
-    released
-        Released graph with all rows in the order of the tables.
-    claim
-        Guarantee in ``README.txt``; `None`: the folder has no ``README.txt`` by kgreason.
+    Without a `claim`, the folder has no ``README.txt`` by kgreason.
     """
 
     def write(folder: Path) -> None:
         write_tables(folder, released, layout, program.nodes[0] if program.nodes else "node")
 
     guarantee, sizes = claim or (Guarantee(1, None), "")
-    asked = "" if guarantee.model == "k-iso" else f" for {sizes}"
+    checked = "" if guarantee.model == "k-iso" else f" for {sizes}"
     weighted = any(relation.weight is not None for relation in released.relations.values())
-    promise = Promise.of(guarantee, sizes, tuple(released.relations), program.derived)
-    return Contents(
-        layout.files,
-        write,
-        claim and partial(_readme, program, guarantee, layout, asked, weighted),
-        partial(public_report, released, promise),
-        (RULES,),
-        released.n + released.m,
-        asked,
+    readme = claim and partial(_readme, program, guarantee, layout, checked, weighted)
+    report = partial(
+        public_report, released, Promise.of(guarantee, sizes, tuple(released.relations), program.derived)
     )
+    return Contents(layout.files, write, readme, report, (RULES,), released.n + released.m, checked)
 
 
 def form(
     folder: Path, released: KnowledgeGraph, rules: CheckedProgram, original: KnowledgeGraph | None = None
 ) -> Item:
-    """Check that a folder holds the files of a release, byte for byte, and nothing else.
+    """Condition ``files``: a folder holds the files of the release that was read from it, and nothing else.
 
-    Rows of edges are in random order, so every order is accepted.
-
-    Parameters
-    ----------
-    released
-        Graph that was read from the folder.
-    rules
-        Rules of the release.
-    original
-        Original graph, if known; names of columns are then compared with it.
-
-    Returns
-    -------
-    Item
-        The condition ``files``.
+    They are compared byte for byte; rows of edges are in random order, so every order is accepted. If the original is
+    known, names of columns are compared with it.
     """
     program = anonymizable(rules)
     edges = {predicate: found_edges(folder, predicate) for predicate in program.edges}
     nodes = found_nodes(folder, edges.values())
     assert nodes is not None
     layout = Layout(edges, nodes)
-    given, ours = folder / RULES, is_of_kgreason(folder)
-    if ours and given.is_file() and given.read_bytes() != public_rules(program, layout).encode():
+    stored, ours = folder / RULES, is_of_kgreason(folder)
+    if ours and stored.is_file() and stored.read_bytes() != public_rules(program, layout).encode():
         return Item(FILES, False, OTHER_RULES, undecided=True)
-    told = [] if layout.numbered or not ours else [*not_drawn(released.labels.tolist())]
+    faults = [] if layout.numbered or not ours else [*not_drawn(released.labels.tolist())]
     for name, known in original.relations.items() if original is not None else ():
         columns = released.relations[name].columns
         if not {*columns} <= {*known.columns, *safe_names(known.columns), *COLUMNS}:
-            named = f"{', '.join(columns)}, in the original {', '.join(known.columns)}"
-            told.append(f"{layout.edges[name].file}: columns are called {named}")
-    return files(folder, contents_of(program, layout, released, claim_of(readme_text(folder))), told)
+            names = f"{', '.join(columns)}, in the original {', '.join(known.columns)}"
+            faults.append(f"{layout.edges[name].file}: columns are called {names}")
+    return files(folder, contents_of(program, layout, released, claim_of(readme_text(folder))), faults)
 
 
 def _readme(
-    program: CheckedProgram, guarantee: Guarantee, layout: Layout, asked: str, weighted: bool, holds: bool
+    program: CheckedProgram, guarantee: Guarantee, layout: Layout, checked: str, weighted: bool, holds: bool
 ) -> str:
-    """Text of README.txt: guarantee, checked sizes, and whether the check confirmed it."""
     baseline = guarantee.model == "k-iso"
     return TEXT.format(
         guarantee=guarantee,
         edges=", ".join(program.edges if baseline else [*program.edges, *program.derived]),
-        checked=f"Confirmed by an exact check{asked}.\n" if holds else "",
+        checked=f"Confirmed by an exact check{checked}.\n" if holds else "",
         promise=(K_ISO if baseline else KX_ISOMORPHISM).format(k=guarantee.k),
         files=_files(layout),
         weights=WEIGHTS if weighted else "",
@@ -189,25 +153,24 @@ def claim_of(text: str) -> Claim | None:
     >>> claim_of(text)
     (Guarantee(k=3, x=4, also=(), cut=0, deleted=0, model='kx-isomorphism'), 'x = 4')
     """
-    told, checked = _TOLD.search(text), _CHECKED.search(text)
-    if not told:
+    stated, checked = _GUARANTEE.search(text), _CHECKED.search(text)
+    if not stated:
         return None
-    sizes = checked[1] if checked else ""
-    numbers = [int(number) for number in re.findall("[0-9]+", told[1])]
-    asked = [int(number) for number in re.findall("[0-9]+", sizes)]
-    cut = int(" within parts" in told[1])
-    if told[1].startswith("k-iso"):
+    words, sizes = stated[1], checked[1] if checked else ""
+    numbers, checked_sizes = ([int(n) for n in re.findall("[0-9]+", part)] for part in (words, sizes))
+    cut = int(" within parts" in words)
+    if words.startswith("k-iso"):
         guarantee = Guarantee(numbers[0], None, model="k-iso")
-    elif "for every x" in told[1]:
+    elif "for every x" in words:
         guarantee = Guarantee(numbers[0], None, cut=cut)
     else:
         guarantee = Guarantee(numbers[0], numbers[-1], tuple(numbers[1:-1]), cut)
-    rising = all(part == sorted(set(part)) for part in (numbers[1:], asked))
-    return (guarantee, sizes) if rising and str(guarantee) == told[1] else None
+    ascending = all(part == sorted(set(part)) for part in (numbers[1:], checked_sizes))
+    return (guarantee, sizes) if ascending and str(guarantee) == words else None
 
 
 _SIZES = r"every x|x = [1-8](?:, [1-8])*(?: and fewer \(the rules commute\))?"
-_TOLD = re.compile(
+_GUARANTEE = re.compile(
     r"^Guarantee: (k-isomorphism: [0-9]{1,9} isomorphic blocks without edges between them"
     r"|\([0-9]{1,9},(?:x|[1-8])\)-isomorphism(?: for (?:every x|x = [1-8](?:, [1-8])*))?"
     r"(?: within parts \(edges between parts are left out\))?), for the edges ",
@@ -228,22 +191,23 @@ def _files(layout: Layout) -> str:
             holds[stored.beside] = [f"the vertices; {labels} random"]
     if layout.listed and layout.nodes.format in LISTING:
         holds[layout.nodes.file].append(f"and all vertices; {labels} random")
-    holds["rules.vada"] = ["the rules under which the guarantee was made; run them with", RUN]
+    holds["rules.vada"] = [
+        "the rules under which the guarantee was made; run them with",
+        "kgreason reason --rules rules.vada",
+    ]
     holds["report.html"] = ["a page about the release, for reading; report.json is the same for programs"]
     width = max(map(len, holds)) + 2
-    lines = [
+    return "\n".join(
         f"  {name if not number else '':<{width}} {words}"
-        for name, told in holds.items()
-        for number, words in enumerate(told)
-    ]
-    return "\n".join(lines)
+        for name, lines in holds.items()
+        for number, words in enumerate(lines)
+    )
 
 
 def _inside(stored: Stored) -> str:
     return f" (table {stored.options['table']})" if "table" in stored.options else ""
 
 
-RUN = "kgreason reason --rules rules.vada"
 TEXT = """Anonymized knowledge graph
 
 Guarantee: {guarantee}, for the edges {edges}.

@@ -44,18 +44,14 @@ LISTED = "vertices of the release"  # a name that no predicate of a rule can hav
 
 @dataclass(frozen=True)
 class Pair:
-    """Original graph, its release, and the mapping of vertices (int64, shape (n,)).
-
-    Attributes
-    ----------
-    parts
-        Part of each original vertex if the release leaves out the edges between parts; else `None`.
-    """
+    """Original graph, its release, and the mapping of vertices (int64, shape (n,))."""
 
     original: KnowledgeGraph
     released: KnowledgeGraph
     mapping: Vertices
-    parts: Vertices | None = None
+    parts: Vertices | None = (
+        None  # of the original vertices if the release leaves out the edges between parts
+    )
 
 
 def read_release(program: CheckedProgram, original: KnowledgeGraph, folder: Path, mapping: Path) -> Pair:
@@ -87,8 +83,8 @@ def read_pair(
     DataError, ReleaseError
         If a file is invalid or the mapping does not fit the graphs.
     """
-    _need(original, "file", "name a table of the original graph")
-    _need(released, *RELEASE)
+    _check_exist(original, "file", "name a table of the original graph")
+    _check_exist(released, *RELEASE)
     names = read_mapping(mapping)
     tables = _in_folders(original)
     graph = _with_isolated(load_graph(program, tables, progress), tables, names, progress)
@@ -98,19 +94,8 @@ def read_pair(
 def read_released(
     program: CheckedProgram, released: Mapping[str, Sequence[SourceSpec]], progress: Progress = SILENT
 ) -> KnowledgeGraph:
-    """Read a release without its original.
-
-    Parameters
-    ----------
-    released
-        Sources as in `read_pair`.
-
-    Raises
-    ------
-    DataError
-        If a file is invalid.
-    """
-    _need(released, *RELEASE)
+    """Read a release without its original, from sources as in `read_pair`; `DataError` if a file is invalid."""
+    _check_exist(released, *RELEASE)
     for folder in {source.path for source in chain(*released.values()) if source.path.is_dir()}:
         check_kind(folder, "rules")
         check_folder(folder, program.edges)
@@ -135,7 +120,7 @@ def _released(
 ) -> KnowledgeGraph:
     # Binds and mappings describe the input (its units, its columns), not the release.
     bare = replace(program, binds=(), queries_bound=(), mappings=(), facts=())
-    sources = {predicate: [_with_header(source) for source in given] for predicate, given in tables.items()}
+    sources = {predicate: [*map(_with_header, files)] for predicate, files in tables.items()}
     with as_written():
         for source in chain(*tables.values()):
             if not source.server and source.kind() not in BINARY and "encoding" not in source.options:
@@ -150,24 +135,17 @@ def _released(
     with as_written():
         graph = load_graph(bare, sources, progress)
     if nodes is not None:
-        check_ends(graph, {name: given[0].path for name, given in tables.items()}, labels, nodes.path)
+        check_ends(graph, {name: files[0].path for name, files in tables.items()}, labels, nodes.path)
     return with_vertices(graph, labels)
 
 
 def _with_isolated(
-    graph: KnowledgeGraph,
-    tables: Mapping[str, Sequence[SourceSpec]],
-    names: Names,
-    progress: Progress,
+    graph: KnowledgeGraph, tables: Mapping[str, Sequence[SourceSpec]], names: Names, progress: Progress
 ) -> KnowledgeGraph:
     """Add the vertices that only the mapping names to the original, with a note, as a row may be missing."""
     if not graph.m:
-        files = [source.file for source in chain(*tables.values())]
-        raise DataError(
-            files[0] if files else names.file,
-            "the original has no edges",
-            hint="is the file cut off? name the whole table",
-        )
+        file = next((source.file for source in chain(*tables.values())), names.file)
+        raise DataError(file, "the original has no edges", hint="is the file cut off? name the whole table")
     whole = with_vertices(graph, names.released)
     if isolated := whole.labels[graph.n :].tolist():
         some = ", ".join(map(repr, isolated[:3])) + ", ..." * (len(isolated) > 3)
@@ -178,15 +156,14 @@ def _with_isolated(
     return whole
 
 
-def _need(tables: Mapping[str, Sequence[SourceSpec]], what: str, hint: str) -> None:
+def _check_exist(tables: Mapping[str, Sequence[SourceSpec]], kind: str, hint: str) -> None:
     for source in chain(*tables.values()):
         if not source.server and not parts_of(source.path)[0].exists():
-            hint = similar(source.path) or hint
-            raise DataError(source.file, f"there is no such {what}", hint=hint)
+            raise DataError(source.file, f"there is no such {kind}", hint=similar(source.path) or hint)
 
 
 def _in_folders(tables: Mapping[str, Sequence[SourceSpec]]) -> dict[str, list[SourceSpec]]:
-    return {predicate: [_in_folder(s, predicate) for s in given] for predicate, given in tables.items()}
+    return {predicate: [_in_folder(s, predicate) for s in files] for predicate, files in tables.items()}
 
 
 def _in_folder(source: SourceSpec, predicate: str) -> SourceSpec:
@@ -201,13 +178,9 @@ def _with_header(source: SourceSpec) -> SourceSpec:
 
 
 def _pair(original: KnowledgeGraph, released: KnowledgeGraph, names: Names) -> Pair:
+    mapping = numbers_of(names, original.labels, released.labels, "vertex", others=True)
     parts = Path(names.file).parent / "parts.csv"
-    return Pair(
-        original,
-        released,
-        numbers_of(names, original.labels, released.labels, "vertex", others=True),
-        read_parts(parts, original) if parts.is_file() else None,
-    )
+    return Pair(original, released, mapping, read_parts(parts, original) if parts.is_file() else None)
 
 
 def renumbered(vertices: Vertices, graph: KnowledgeGraph, other: KnowledgeGraph) -> Vertices:
@@ -215,17 +188,14 @@ def renumbered(vertices: Vertices, graph: KnowledgeGraph, other: KnowledgeGraph)
     order, theirs = np.argsort(graph.labels.astype(str)), np.argsort(other.labels.astype(str))
     number = np.empty(graph.n, dtype=np.int64)
     number[order] = theirs
-    found: Vertices = number[vertices]
-    return found
+    return np.take(number, vertices)
 
 
 def with_vertices(graph: KnowledgeGraph, labels: Iterable[str]) -> KnowledgeGraph:
     """Add vertices with new labels, isolated."""
     known = set(graph.labels.tolist())
-    new = [label for label in labels if label not in known]
-    return (
-        replace(graph, labels=np.concatenate([graph.labels, np.array(new, dtype=object)])) if new else graph
-    )
+    new = np.array([label for label in labels if label not in known], dtype=object)
+    return replace(graph, labels=np.concatenate([graph.labels, new])) if len(new) else graph
 
 
 def read_parts(path: Path, original: KnowledgeGraph) -> Vertices:

@@ -24,37 +24,23 @@ from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.release.table_layout import HEADED, NODES, Layout
 
+# Names of columns of formats that have none; a file of Neo4j is read back with them.
 COLUMNS = ("source", "target", "weight")
-"""Names of columns of formats that have none; a file of Neo4j is read back with them."""
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 
-def planned(
-    program: CheckedProgram,
-    data: Data | None,
-    format: str | None,
-    progress: Progress,
-) -> Layout:
+def planned(program: CheckedProgram, data: Data | None, format: str | None, progress: Progress) -> Layout:
     """Choose the formats of the tables: one for all, else for each edge predicate that of its first file.
 
-    Parameters
-    ----------
-    data
-        Sources of the graph; `None`: the graph itself was passed.
-
-    Raises
-    ------
-    DataError
-        If the package of a format is not installed.
+    There is no `data` if the graph itself was passed. `DataError` is raised if the package of a format is missing.
     """
     if format is not None:
         return Layout.of(dict.fromkeys(program.edges, format))
     files = dict.fromkeys(program.edges) if data is None else first_files(program, data)
-    formats = {p: _kept(p, source, progress) for p, source in files.items()}
-    return Layout.of(formats)
+    return Layout.of({p: _format(p, source, progress) for p, source in files.items()})
 
 
-def _kept(predicate: str, source: SourceSpec | None, progress: Progress) -> str:
+def _format(predicate: str, source: SourceSpec | None, progress: Progress) -> str:
     """Format of a source if kgreason can write it, else CSV with a note."""
     if source is None:
         progress.note(f"{predicate} was read from no file, so the release holds it as CSV")
@@ -84,21 +70,14 @@ def fitting(layout: Layout, released: KnowledgeGraph, progress: Progress) -> Lay
 
 
 def write_tables(folder: Path, graph: KnowledgeGraph, layout: Layout, node: str) -> None:
-    """Write the edges and vertices of a graph into an existing folder, which has none of the tables yet.
-
-    Parameters
-    ----------
-    node
-        Name of the column of vertices.
+    """Write edges and vertices, in a column `node`, into an existing folder, which has none of the tables yet.
 
     Raises
     ------
     ReleaseError, DataError
         If a file cannot be written, or its format cannot represent a label or a name.
     """
-    order = np.argsort(graph.labels.astype(str), kind="stable")
-    if layout.numbered:
-        order = np.argsort(graph.labels.astype(np.int64), kind="stable")
+    order = np.argsort(graph.labels.astype(np.int64 if layout.numbered else str), kind="stable")
     others: list[str] = []
     names: dict[str, tuple[str, ...]] = {NODES: (node,)}
     for name, relation in graph.relations.items():
@@ -114,9 +93,8 @@ def write_tables(folder: Path, graph: KnowledgeGraph, layout: Layout, node: str)
     elif not layout.listed:
         others.append(NODES)
     if others:
-        facts = _facts(graph, order)
         plan = [(name, _target(folder, layout, name, node, vertices.tolist())) for name in others]
-        write_plan(facts, plan, names)
+        write_plan(_facts(graph, order), plan, names)
 
 
 def _target(folder: Path, layout: Layout, name: str, node: str, vertices: Sequence[str]) -> Target:
@@ -136,13 +114,13 @@ def safe_names(names: tuple[str, ...]) -> tuple[str, ...]:
     >>> safe_names(("Owner", "owner", "share"))
     ('source', 'target', 'weight')
     """
-    alike = len({name.strip().lower() for name in names}) < len(names)
+    different = len({name.strip().lower() for name in names}) == len(names)
     whole = all(name.strip() and "\0" not in name for name in names)
-    return names if whole and not alike else COLUMNS[: len(names)]
+    return names if whole and different else COLUMNS[: len(names)]
 
 
 def _facts(graph: KnowledgeGraph, order: npt.NDArray[np.int64]) -> Facts:
-    """Convert a graph to facts: edges in its order, vertices in the given order."""
+    """Facts of a graph: edges in its order, vertices in `order`."""
     symbols = Symbols()
     codes = symbols.encode(graph.labels.tolist())
     tables: Mapping[str, Table] = {name: _table(r, codes) for name, r in graph.relations.items()}

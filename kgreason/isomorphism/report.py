@@ -39,25 +39,18 @@ NO_VERTEX = "…"  # replaces values of answers that are not vertices
 
 
 def private_report(result: Anonymization, run: Run, progress: Progress = SILENT) -> Report:
-    """Return the private report, with all results; it is secret.
-
-    Parameters
-    ----------
-    result
-        Result of `kgreason.anonymize`.
-    run
-        Call and parameters of the run.
-    """
+    """Private report, with all results of `kgreason.anonymize`; it is secret."""
     original, release, verdict = result.original, result.release, result.verdict
-    released, promise, seeded = release.graph, _promise_of(result), run.seed is not None
-    seen = _seen(result, run, progress)
+    released, seeded = release.graph, run.seed is not None
+    promise = Promise.of(release.guarantee, verdict.sizes, tuple(released.relations), result.derived)
+    exposed = _exposures(result, run, progress)
     progress.step("Writing the report")
     sections = (
         Section("Guarantee", SHARED["guarantee"], (*_guarantee(promise, verdict), *findings(verdict))),
         Section(
             "Risk before and after",
             f"{RULES['risk']} {RULES['nothing'] if promise.baseline else RULES['parts']}",
-            tuple(_risk(seen, promise)),
+            tuple(_risk(exposed, promise)),
         ),
         Section("Utility", SHARED["utility"], tuple(_utility(result, run))),
         distributions(released, original),
@@ -77,11 +70,6 @@ def private_report(result: Anonymization, run: Run, progress: Progress = SILENT)
         {"guarantee": promise.text, "k": promise.k, "x": promise.sizes, **run.whole()},
         (*([SHARED["seeded"]] if seeded else []), *([SHARED["baseline"]] if promise.baseline else [])),
     )
-
-
-def _promise_of(result: Anonymization) -> Promise:
-    edges = tuple(result.release.graph.relations)
-    return Promise.of(result.release.guarantee, result.verdict.sizes, edges, result.derived)
 
 
 def _guarantee(promise: Promise, verdict: Verdict) -> Iterator[Figure]:
@@ -107,23 +95,22 @@ def verdict_figures(verdict: Verdict) -> Iterator[Figure]:
         yield Figure("Changes", str(verdict.edits), "better is less", "edits", key=True)
 
 
-def _seen(result: Anonymization, run: Run, progress: Progress) -> list[Candidates]:
+def _exposures(result: Anonymization, run: Run, progress: Progress) -> list[Candidates]:
     from kgreason.isomorphism.risk.candidate_counts import exposures
 
     if run.program is None:
         return []
     verdict, release = result.verdict, result.release
-    sizes = sorted({*verdict.also, verdict.x})
-    graphs = result.original, release.graph, release.mapping
+    sizes, graphs = sorted({*verdict.also, verdict.x}), (result.original, release.graph, release.mapping)
     return exposures(*graphs, run.program, sizes, release.parts, run.generator, progress)
 
 
-def _risk(seen: list[Candidates], promise: Promise) -> Iterator[Item]:
-    promised = [] if promise.baseline else [one for one in seen if one.of_parts]
-    others = [one for one in seen if one not in promised]
+def _risk(exposed: list[Candidates], promise: Promise) -> Iterator[Item]:
+    promised = [] if promise.baseline else [one for one in exposed if one.of_parts]
+    others = [one for one in exposed if one not in promised]
     degrees = next((one for one in others if one.knowledge == "in- and out-degree"), None)
-    what = "places", "vertices" if promised else "vertices or places"
-    yield from risk_items(promised, others, promise.k, what, degrees)
+    candidates = "places", "vertices" if promised else "vertices or places"
+    yield from risk_items(promised, others, promise.k, candidates, degrees)
 
 
 def _utility(result: Anonymization, run: Run) -> Iterator[Item]:
@@ -132,7 +119,7 @@ def _utility(result: Anonymization, run: Run) -> Iterator[Item]:
     if run.program is not None:
         yield from examples(score.utility, original, released, result.release.mapping, run.program)
     yield from fidelity_figures(score.fidelity, (original, released))
-    yield told_figure(score)
+    yield detection_figure(score)
 
 
 def utility_items(utility: Utility) -> Iterator[Item]:
@@ -186,9 +173,9 @@ def examples(
     positions = vertex_positions(rules)
     for name, query in utility.per_query.items():
         rows = [
-            (_shown(name, row, names, positions), what)
-            for what, some in (("lost", query.some_lost), ("gained", query.some_gained))
-            for row in some
+            (_shown(name, row, names, positions), change)
+            for change, answers in (("lost", query.some_lost), ("gained", query.some_gained))
+            for row in answers
         ]
         if rows:
             more = query.lost + query.gained - len(rows)
@@ -223,7 +210,7 @@ def fidelity_figures(
         )
 
 
-def told_figure(score: Score) -> Figure:
+def detection_figure(score: Score) -> Figure:
     """Detection AUC of synthetic vertices."""
     detection = score.detection
     return Figure("Detection AUC", str(detection), "better is 0.5", "detection AUC", number=detection.auc)
@@ -233,26 +220,22 @@ def score_items(score: Score) -> Iterator[Item]:
     """Utility, fidelity and detection AUC."""
     yield from utility_items(score.utility)
     yield from fidelity_figures(score.fidelity)
-    yield told_figure(score)
+    yield detection_figure(score)
 
 
 def public_report(
     released: KnowledgeGraph, promise: Promise, *, confirmed: bool, seeded: bool, files: Iterable[str] = ()
 ) -> Report:
-    """Return the public report; it depends on the published files alone and so reveals nothing else.
+    """Public report; it depends on the published files alone and so reveals nothing else.
 
     Parameters
     ----------
     released
         Published graph, read back.
-    promise
-        Guarantee as in ``README.txt``.
     confirmed
         Whether the check confirmed the guarantee.
     seeded
         Whether the release was made with a seed and can be recomputed.
-    files
-        Names of the files of the release.
 
     Examples
     --------

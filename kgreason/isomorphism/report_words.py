@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.isomorphism.definition import Guarantee
 from kgreason.isomorphism.verification.verdict import Verdict
 from kgreason.release.report.report_data import SHARED
 from kgreason.release.report.sections import safe_for_everybody, safe_for_owner, sentence, state_words
-
-if TYPE_CHECKING:
-    pass
-
 
 METHODS = {"kguard": "KGUARD", "klone": "KLONE", "k-iso": "k-Iso"}
 
@@ -94,16 +89,9 @@ def done_private(
 ) -> str:
     """Description of the anonymization with figures of the original; secret."""
     weighted = any(r.weight is not None for r in released.relations.values())
-    return sentence(
-        "done_rules",
-        name=METHODS.get(method, method),
-        original=original,
-        released=released,
-        cut=guarantee.cut,
-        edits=verdict.edits,
-        k=guarantee.k,
-        weighted=weighted,
-    )
+    figures = {"original": original, "released": released, "edits": verdict.edits, "weighted": weighted}
+    name = METHODS.get(method, method)
+    return sentence("done_rules", name=name, cut=guarantee.cut, k=guarantee.k, **figures)
 
 
 def safe_private(promise: Promise, verdict: Verdict, *, seeded: bool) -> str:

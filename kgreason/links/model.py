@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.printable import Displayed
-from kgreason.graph.knowledge_graph import Vertices
-from kgreason.graph.tables import EdgeTable, GraphTables
+from kgreason.graph.knowledge_graph import EdgeTable, GraphTables, Vertices
 from kgreason.links.settings import Strategy
 from kgreason.people.model import Attribute, Counts, Texts
 

@@ -15,8 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.printable import Displayed
-from kgreason.graph.knowledge_graph import Vertices
-from kgreason.graph.tables import EdgeTable, GraphTables
+from kgreason.graph.knowledge_graph import EdgeTable, GraphTables, Vertices
 
 Kind = Literal["categorical", "numeric"]
 Texts = npt.NDArray[np.object_]

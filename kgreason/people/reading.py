@@ -14,8 +14,7 @@ from kgreason.base.arrays import pa, pc
 from kgreason.base.errors import DataError
 from kgreason.base.progress import SILENT, Progress
 from kgreason.data.raw_table import Column
-from kgreason.graph.knowledge_graph import Vertices
-from kgreason.graph.parts import grouped
+from kgreason.graph.knowledge_graph import Vertices, grouped
 from kgreason.language.vocabulary import suggest
 from kgreason.people.file_schema import LINKS, Schema, read_schema
 from kgreason.people.model import Attribute, Kind, Links, PeopleGraph, Texts, completed, distinct_links

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 import kgreason
 from kgreason.base.errors import ProgramError
-from kgreason.graph.facts import derived_edges, derived_within
+from kgreason.graph.facts import derived_edges
 from kgreason.graph.induced.commutation import Counterexample
+from kgreason.graph.induced.derivation import InducedReasoner
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.check.genericity import hidden_vertices
@@ -34,7 +35,7 @@ def disagreement(graph: KnowledgeGraph, program: CheckedProgram) -> str | None:
     }
     for size in range(1, graph.n):
         parts = np.array(list(combinations(range(graph.n), size)))
-        for part, found in zip(parts, derived_within(graph, program, parts), strict=True):
+        for part, found in zip(parts, InducedReasoner(graph, program).derived(parts), strict=True):
             alone = {(program.derived[p], int(part[a]), int(part[b])) for p, a, b in np.argwhere(found)}
             restricted = {(p, u, v) for p, u, v in whole if u in part and v in part}
             if alone != restricted:

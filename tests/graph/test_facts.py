@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from kgreason.engine.relations.fact_tables import Kind
-from kgreason.graph.facts import answers, derived_edges, derived_within, graph_facts
+from kgreason.graph.facts import answers, derived_edges, graph_facts
+from kgreason.graph.induced.derivation import InducedReasoner
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
 from kgreason.language.check.program_checker import load_text
 from tests import naive
@@ -41,7 +42,7 @@ def test_control_of_figure_1(figure_1: KnowledgeGraph) -> None:
 def test_restricting_the_whole_is_more_than_reasoning_on_a_part(figure_1: KnowledgeGraph) -> None:
     program = load_text(RULES)
     a, b, _, _, e = range(5)
-    inside = derived_within(figure_1, program, np.array([[a, b, e]]))
+    inside = InducedReasoner(figure_1, program).derived(np.array([[a, b, e]]))
     assert np.array_equal(inside[0, 0], np.eye(3, dtype=bool))
     assert not inside[0, 1].any()
     source, target = derived_edges(figure_1, program)["control"]
@@ -97,7 +98,7 @@ def test_values_are_not_vertices(figure_1: KnowledgeGraph) -> None:
     text = '@edge("own"). @derived("fan"). fan(X,C) :- own(X,Y,_), C = mcount(Y).'
     source, _ = derived_edges(figure_1, load_text(text))["fan"]
     assert len(source) == 0
-    assert not derived_within(figure_1, load_text(text), np.array([[0, 1, 3]])).any()
+    assert not InducedReasoner(figure_1, load_text(text)).derived(np.array([[0, 1, 3]])).any()
 
 
 def test_given_facts_are_not_derived() -> None:

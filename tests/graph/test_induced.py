@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from kgreason.base.errors import EvaluationError
 from kgreason.graph.induced import derivation as induced
 from kgreason.graph.induced import lifted
-from kgreason.graph.induced.derivation import InducedReasoner, derived_within
-from kgreason.graph.induced.situation_kernels import place_of, tie_between
-from kgreason.graph.induced.situations import Cells, Sight, Situations, Ties
+from kgreason.graph.induced.derivation import InducedReasoner
+from kgreason.graph.induced.situations import Cells, Sight, Situations, Ties, place_of, tie_between
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.check.genericity import is_generic
@@ -106,7 +105,7 @@ def graphs(draw: st.DrawFn) -> KnowledgeGraph:
 
 
 def one_by_one(graph: KnowledgeGraph, program: CheckedProgram, members: np.ndarray) -> np.ndarray:
-    """Plain twin of `derived_within`: the naive evaluator on each induced subgraph."""
+    """Plain twin of `InducedReasoner.derived`: the naive evaluator on each induced subgraph."""
     x = members.shape[1]
     found = np.zeros((len(members), len(program.derived), x, x), dtype=bool)
     for i, chosen in enumerate(members.tolist()):
@@ -138,7 +137,9 @@ def test_as_one_by_one(
     name: str, programs: dict[str, CheckedProgram], graph: KnowledgeGraph, seed: int
 ) -> None:
     program, members = programs[name], tuples(graph, seed)
-    assert np.array_equal(derived_within(graph, program, members), one_by_one(graph, program, members))
+    assert np.array_equal(
+        InducedReasoner(graph, program).derived(members), one_by_one(graph, program, members)
+    )
 
 
 @pytest.mark.parametrize("name", ["ultimate", "majors"])
@@ -160,8 +161,8 @@ def test_many_chunks_and_forgetting(name: str, graph: KnowledgeGraph, seed: int)
 def test_no_tuples_and_no_edges(programs: dict[str, CheckedProgram]) -> None:
     graph = KnowledgeGraph.from_edges([], relation="own", vertices="ab")
     none = np.empty((0, 2), dtype=np.int64)
-    assert derived_within(graph, programs["control"], none).shape == (0, 1, 2, 2)
-    alone = derived_within(graph, programs["control"], np.array([[0, 1]]))
+    assert InducedReasoner(graph, programs["control"]).derived(none).shape == (0, 1, 2, 2)
+    alone = InducedReasoner(graph, programs["control"]).derived(np.array([[0, 1]]))
     assert alone[0, 0].tolist() == [[True, False], [False, True]]
 
 
@@ -170,14 +171,14 @@ def test_reasoning_inside_is_less_than_restricting_after(programs: dict[str, Che
     edges = [("A", "D", 0.6), ("D", "E", 0.8), ("E", "B", 0.4), ("A", "B", 0.25)]
     graph = KnowledgeGraph.from_edges(edges, relation="own", vertices="ABDE")
     a, b, d, e = range(4)
-    whole = derived_within(graph, programs["control"], np.array([[a, b, d, e]]))[0, 0]
+    whole = InducedReasoner(graph, programs["control"]).derived(np.array([[a, b, d, e]]))[0, 0]
     assert set(zip(*np.nonzero(whole), strict=True)) == {(v, v) for v in range(4)} | {
         (a, d),
         (d, e),
         (a, e),
         (a, b),
     }
-    part = derived_within(graph, programs["control"], np.array([[a, b, e]]))[0, 0]
+    part = InducedReasoner(graph, programs["control"]).derived(np.array([[a, b, e]]))[0, 0]
     assert np.array_equal(part, np.eye(3, dtype=bool))
 
 
@@ -295,7 +296,9 @@ def test_negative_weights_are_looked_at_in_full() -> None:
     graph = KnowledgeGraph.from_edges([("A", "C", 0.9), ("B", "C", -0.5), ("D", "C", -0.3)], relation="own")
     members = np.array([[0, 1], [0, 1], [0, 1]])
     members[1:] = [[0, 2], [0, 3]]
-    assert np.array_equal(derived_within(graph, program, members), one_by_one(graph, program, members))
+    assert np.array_equal(
+        InducedReasoner(graph, program).derived(members), one_by_one(graph, program, members)
+    )
 
 
 def test_ends_of_cells_may_fail_where_weights_do_not() -> None:
@@ -316,7 +319,7 @@ def test_ends_of_cells_may_fail_where_weights_do_not() -> None:
     assert not reasoner.settled(members)[0].any()
     alone = KnowledgeGraph.from_edges([("A", "B", 0.6)], relation="own")
     with pytest.raises(EvaluationError, match="zero"):
-        derived_within(alone, program, np.array([[0, 1]]))
+        InducedReasoner(alone, program).derived(np.array([[0, 1]]))
 
 
 def test_generic_programs(programs: dict[str, CheckedProgram]) -> None:

@@ -362,7 +362,7 @@ def test_a_release_without_protection_is_broken(ownership_graph: KnowledgeGraph)
 def test_too_many_places_do_not_hide_that_a_release_is_without_protection(
     ownership_graph: KnowledgeGraph, monkeypatch: pytest.MonkeyPatch, places: int
 ) -> None:
-    monkeypatch.setattr("kgreason.isomorphism.attacks.panel.PLACES", places)
+    monkeypatch.setattr("kgreason.isomorphism.attacks.panel.MOST_OCCURRENCES", places)
     pair = ownership_graph, ownership_graph, np.arange(ownership_graph.n)
     found = kgreason.attack(*pair, CONTROL, knowledge="part", known=4, k=3, x=4)
     assert found["part:weights+rules"].runs["main"].complete == (places > 3)
@@ -379,7 +379,7 @@ def test_too_many_places_do_not_hide_that_a_release_is_without_protection(
 def test_too_many_places_leave_a_protected_release_protected(
     ownership_graph: KnowledgeGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kgreason.isomorphism.attacks.panel.PLACES", 3)
+    monkeypatch.setattr("kgreason.isomorphism.attacks.panel.MOST_OCCURRENCES", 3)
     result = kgreason.anonymize(CONTROL, ownership_graph, method="klone", k=3, x=3, seed=5)
     found = attacked(result, 3, 3, 3)
     assert not any(a.runs["main"].complete for a in found.attacks)
@@ -390,7 +390,7 @@ def test_too_many_places_leave_a_protected_release_protected(
 def test_a_promised_attacker_of_whom_nothing_is_known_is_not_resisted(
     ownership_graph: KnowledgeGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kgreason.isomorphism.attacks.panel.PLACES", 3)
+    monkeypatch.setattr("kgreason.isomorphism.attacks.panel.MOST_OCCURRENCES", 3)
     pair = ownership_graph, ownership_graph, np.arange(ownership_graph.n)
     found = kgreason.attack(*pair, CONTROL, knowledge="part:edges+derived", known=4, k=3, x=4)
     assert found.broken == ()

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from kgreason.isomorphism.verification import image_search
+from kgreason.isomorphism.verification import image_pools, image_search
 from kgreason.isomorphism.verification.checker import verify
-from kgreason.isomorphism.verification.image_search import packs, placements, tokens
+from kgreason.isomorphism.verification.image_pools import packs, placements, tokens
 from tests.examples import inputs
 from tests.isomorphism.test_verify import Brute, random_case
 
@@ -54,7 +54,7 @@ def test_packs_gives_up_beyond_the_budget() -> None:
 def test_a_budget_that_is_too_small_decides_nothing(sets: list[set[int]], need: int) -> None:
     of = incidence(sets)
     _, spent, _ = packs(of, need, 10**9)
-    for budget in range(image_search.CALL, spent, max(1, spent // 50)):
+    for budget in range(image_pools.CALL, spent, max(1, spent // 50)):
         assert packs(of, need, budget)[0] == -1
 
 

@@ -160,7 +160,7 @@ def test_who_rates_is_never_rated_and_no_search_is_needed(monkeypatch: pytest.Mo
         assert not len(rows)
         return classes
 
-    monkeypatch.setattr(Search, "_visited", searched)
+    monkeypatch.setattr(Search, "_search", searched)
     found = delta(graph, REACH, 2, 3)
     assert (found.satisfied, found.undecided) == (0, 0)
     reach = ROOT / "rules" / "reachability.vada"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.progress import SILENT
-from kgreason.graph.facts import derived_within
+from kgreason.graph.induced.derivation import InducedReasoner
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
 from kgreason.graph.subgraphs.enumeration import attacked_subgraphs, connected_subgraphs
 from kgreason.graph.subgraphs.ordered_adjacency import undirected
@@ -114,7 +114,9 @@ def test_copies_have_weights_of_their_own(graph: KnowledgeGraph, seed: int) -> N
         np.arange(graph.n + 12).astype(object),
         {name: Relation(e.source, e.target, e.weight) for name, e in changed.items()},
     )
-    assert np.array_equal(derived_within(released, RULES, copy), derived_within(noised, RULES, model))
+    assert np.array_equal(
+        InducedReasoner(released, RULES).derived(copy), InducedReasoner(noised, RULES).derived(model)
+    )
     if len(own.source):
         assert np.bincount(own.target, own.weight).max() < 1
 
@@ -166,7 +168,7 @@ def has_image(graph: KnowledgeGraph, member: np.ndarray, candidates: np.ndarray)
 
 def facts_within(graph: KnowledgeGraph, members: np.ndarray) -> np.ndarray:
     ground = cells_between(pair_kinds(graph), members)
-    derived = derived_within(graph, RULES, members)
+    derived = InducedReasoner(graph, RULES).derived(members)
     return np.concatenate([ground.reshape(len(members), -1), derived.reshape(len(members), -1)], axis=1)
 
 

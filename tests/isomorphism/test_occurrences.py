@@ -14,13 +14,12 @@ from kgreason.base.errors import AnonymizationError
 from kgreason.base.progress import SILENT
 from kgreason.graph.generators import erdos_renyi
 from kgreason.graph.induced.derivation import InducedReasoner
-from kgreason.graph.knowledge_graph import KnowledgeGraph
-from kgreason.graph.parts import beside
+from kgreason.graph.knowledge_graph import KnowledgeGraph, beside
 from kgreason.graph.refinement import Pairs
 from kgreason.isomorphism.risk.candidate_counts import knowledge, of_subgraphs, of_vertices, surveys
 from kgreason.isomorphism.risk.occurrences import Incidence, Sample, first_counts, mark, survey
 from kgreason.isomorphism.verification.isomorphism_classes import Classes
-from kgreason.isomorphism.verification.release_index import Space
+from kgreason.isomorphism.verification.release_index import ReleaseIndex
 from kgreason.language.check.checked_program import CheckedProgram
 from tests.examples import inputs
 from tests.graph.test_census import RULES, holdings
@@ -207,7 +206,7 @@ def test_a_part_of_a_large_graph_is_looked_at() -> None:
     graph = (
         KnowledgeGraph(graph.labels, {"own": graph.relations["own"]}) if "own" in graph.relations else graph
     )
-    space = Space(graph, program)
+    space = ReleaseIndex(graph, program)
     whole = survey(space, 4, 10**6, np.random.default_rng(0), SILENT)
     part = survey(space, 4, 5_000, np.random.default_rng(0), SILENT)
     assert whole.exact
@@ -252,4 +251,4 @@ def test_too_many_kinds_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kgreason.isomorphism.risk.occurrences.ROOM", 1)
     graph = build(3, [(0, 1, 0.6), (1, 2, 0.6)])
     with pytest.raises(AnonymizationError, match="subgraphs of 2 vertices have too many kinds"):
-        survey(Space(graph, RULES["reach"]), 2, 10, RNG, SILENT)
+        survey(ReleaseIndex(graph, RULES["reach"]), 2, 10, RNG, SILENT)

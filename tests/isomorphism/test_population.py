@@ -20,9 +20,9 @@ import kgreason
 from kgreason.base.errors import AnonymizationError
 from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.isomorphism.verification import population
-from kgreason.isomorphism.verification.adjacency import undirected
 from kgreason.isomorphism.verification.checker import verify
 from kgreason.isomorphism.verification.population import Population, draw, pick
+from kgreason.isomorphism.verification.release_index import undirected
 from kgreason.isomorphism.verification.verdict import Delta, Verdict
 from kgreason.release.verdicts import Item
 from tests.examples import inputs

@@ -24,7 +24,7 @@ from kgreason.isomorphism.risk.candidate_counts import Exposure
 from kgreason.isomorphism.risk.method_costs import Range, lacking, of_klone, stratified
 from kgreason.isomorphism.risk.occurrences import survey
 from kgreason.isomorphism.verification.images import attacked, decide
-from kgreason.isomorphism.verification.release_index import Space
+from kgreason.isomorphism.verification.release_index import ReleaseIndex
 from kgreason.language.check.program_checker import load_text
 from tests.examples import inputs
 from tests.graphs import graphs
@@ -118,7 +118,7 @@ def test_a_graph_within_its_population() -> None:
 @settings(max_examples=inputs(25), deadline=None)
 @given(graphs(least=4, most=7, second=False))
 def test_lacking_is_what_the_checker_finds(graph: KnowledgeGraph) -> None:
-    space = Space(graph, load_text(REACH))
+    space = ReleaseIndex(graph, load_text(REACH))
     for x in (1, 2, 3):
         found = lacking(survey(space, x, 10**6, np.random.default_rng(0), SILENT), 2)
         everything = [
@@ -132,7 +132,7 @@ def test_lacking_is_what_the_checker_finds(graph: KnowledgeGraph) -> None:
 
 def test_lacking_of_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     """The interval holds the number that a visit to all finds."""
-    space = Space(erdos_renyi(200, 300, np.random.default_rng(0)), load_text(REACH))
+    space = ReleaseIndex(erdos_renyi(200, 300, np.random.default_rng(0)), load_text(REACH))
     surveyed = survey(space, 4, 10**6, np.random.default_rng(0), SILENT)
     exact = lacking(surveyed, 3)
     assert exact.exact
@@ -151,11 +151,13 @@ def pairs_apart(count: int) -> KnowledgeGraph:
 
 
 def test_components_that_are_given_up_leave_the_number_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    surveyed = survey(Space(pairs_apart(9), load_text(REACH)), 3, 10**6, np.random.default_rng(0), SILENT)
+    surveyed = survey(
+        ReleaseIndex(pairs_apart(9), load_text(REACH)), 3, 10**6, np.random.default_rng(0), SILENT
+    )
     assert lacking(surveyed, 2).exact
     found = importlib.import_module("kgreason.isomorphism.risk.method_costs")
 
-    def given_up(space: Space, rows: np.ndarray, *_: object) -> np.ndarray:
+    def given_up(space: ReleaseIndex, rows: np.ndarray, *_: object) -> np.ndarray:
         return np.where(np.arange(len(rows)) < 4, -1, 0) if rows.shape[1] == 2 else np.zeros(len(rows), int)
 
     monkeypatch.setattr(found, "decide_each", given_up)
@@ -165,7 +167,9 @@ def test_components_that_are_given_up_leave_the_number_open(monkeypatch: pytest.
 
 
 def test_lacking_of_a_sample_of_components(monkeypatch: pytest.MonkeyPatch) -> None:
-    surveyed = survey(Space(pairs_apart(300), load_text(REACH)), 3, 10**6, np.random.default_rng(0), SILENT)
+    surveyed = survey(
+        ReleaseIndex(pairs_apart(300), load_text(REACH)), 3, 10**6, np.random.default_rng(0), SILENT
+    )
     monkeypatch.setattr("kgreason.isomorphism.risk.method_costs.SAMPLE", 100)
     found = lacking(surveyed, 2)
     assert (found.total, found.high) == (301, 301)

@@ -21,8 +21,7 @@ from kgreason.base.errors import AnonymizationError, ReleaseError
 from kgreason.base.progress import SILENT
 from kgreason.base.resources import resource
 from kgreason.graph.generators import erdos_renyi, scale_free
-from kgreason.graph.knowledge_graph import KnowledgeGraph
-from kgreason.graph.parts import inside, pieces
+from kgreason.graph.knowledge_graph import KnowledgeGraph, inside, pieces
 from kgreason.isomorphism.anonymizers import split_merge
 from kgreason.isomorphism.anonymizers.assembly import is_symmetric, publish
 from kgreason.isomorphism.anonymizers.kguard_published import PublishedKguard

@@ -16,8 +16,7 @@ from kgreason.base.errors import AnonymizationError
 from kgreason.base.progress import SILENT
 from kgreason.base.resources import resource
 from kgreason.graph.generators import erdos_renyi, scale_free
-from kgreason.graph.knowledge_graph import KnowledgeGraph
-from kgreason.graph.parts import pieces
+from kgreason.graph.knowledge_graph import KnowledgeGraph, pieces
 from kgreason.isomorphism.anonymizers import split_merge
 from kgreason.isomorphism.anonymizers.assembly import is_symmetric, publish
 from kgreason.isomorphism.anonymizers.klone import Klone

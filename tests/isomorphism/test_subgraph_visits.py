@@ -16,8 +16,8 @@ from kgreason.graph.refinement import Pairs
 from kgreason.isomorphism.verification import population
 from kgreason.isomorphism.verification import subgraph_visits as visit_kernels
 from kgreason.isomorphism.verification import subgraph_visits as visits
-from kgreason.isomorphism.verification.adjacency import Bonds, undirected
 from kgreason.isomorphism.verification.population import count_connected
+from kgreason.isomorphism.verification.release_index import Bonds, undirected
 from kgreason.isomorphism.verification.subgraph_visits import ENDLESS, FREE, Orders, Tree, Walker, shares
 from tests.examples import inputs
 from tests.graphs import graphs
@@ -145,9 +145,9 @@ def test_pools_against_plain_twins(seed: int, need: int) -> None:
                     break
     for block, pool in plain.items():
         assert members[block * most : block * most + blocks[block, 0]].tolist() == pool
-    status = np.zeros(15, dtype=np.int64)
-    visit_kernels.settle(rows, classes, most, blocks, members, need, traits, status)
-    for row, number, found in zip(rows.tolist(), classes.tolist(), status.tolist(), strict=True):
+    settled = np.zeros(15, dtype=np.bool_)
+    visit_kernels.settle(rows, classes, most, blocks, members, need, traits, settled)
+    for row, number, found in zip(rows.tolist(), classes.tolist(), settled.tolist(), strict=True):
         mine = [plain[0], plain[2]] if number == 0 else [plain[1]]
         assert found == any(sum(apart(row, other) for other in pool) >= need for pool in mine)
 

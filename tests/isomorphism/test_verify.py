@@ -21,7 +21,6 @@ from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
 from kgreason.graph.refinement import Pairs
 from kgreason.isomorphism.anonymizers.assembly import publish
 from kgreason.isomorphism.anonymizers.klone import Klone
-from kgreason.isomorphism.verification import image_kernels as kernels
 from kgreason.isomorphism.verification import image_pools as pools
 from kgreason.isomorphism.verification import image_search as search
 from kgreason.isomorphism.verification import images
@@ -757,7 +756,7 @@ def test_find_images_against_every_choice(seed: int, need: int, patience: int) -
     targets = members[rng.integers(12, size=6)]
     turns = np.array(list(permutations(range(size))))[: int(rng.integers(1, 3))]
     images_ = np.full((6, need), -1, dtype=np.int64)
-    status = kernels.find_images(targets, members, turns, traits, need, patience, 10**6, images_)
+    status = search.find_images(targets, members, turns, traits, need, patience, 10**6, images_)
     assert status.tolist() == plain_find_images(targets, members, turns, traits, need)
     for target, row in zip(targets[status == 1], images_[status == 1], strict=True):
         chosen = np.array([target, *(members[i // len(turns)][turns[i % len(turns)]] for i in row)])
@@ -773,6 +772,6 @@ def test_find_images_gives_up_within_its_budget() -> None:
     members = np.arange(n)[:, None]
     found = np.zeros((1, 3), dtype=np.int64)
     turns = np.zeros((1, 1), dtype=np.int64)
-    given_up = kernels.find_images(members[:1], members, turns, traits, 3, 10**6, 5, found)
-    decided = kernels.find_images(members[:1], members, turns, traits, 3, 0, 10**6, found)
+    given_up = search.find_images(members[:1], members, turns, traits, 3, 10**6, 5, found)
+    decided = search.find_images(members[:1], members, turns, traits, 3, 0, 10**6, found)
     assert (given_up.tolist(), decided.tolist()) == ([-1], [0])

@@ -30,6 +30,7 @@ Edges = Mapping[str, tuple[Row, ...]]
 Derived = set[tuple[str, Any, Any]]
 
 PART = "part_"
+NAMES = "abcde"
 SIZES = (2, 3, 4, 5)  # vertices of the random graphs
 GRAPHS = 40  # per size, acyclic and cyclic
 WEIGHTS = tuple(w / 10 for w in range(1, 11))  # used besides the numbers in the rules
@@ -42,54 +43,36 @@ _ALONE = f"KGUARD with -x N need not cover {_FEWER}, with -x 2..N it does"
 
 @dataclass(frozen=True)
 class Counterexample:
-    """A graph on which the rules do not commute.
+    """Graph on which the rules do not commute; vertices are numbers."""
 
-    Attributes
-    ----------
-    edges
-        Edges by predicate; vertices are numbers.
-    lone
-        The node predicate and the vertices without edges; empty if the rules have no node predicate.
-    left_out
-        The vertex missing from the induced subgraph.
-    predicate, source, target
-        The derived edge on which the graph and the induced subgraph differ.
-    lost
-        True if it is derived on the graph only, False if on the induced subgraph only.
-    """
-
-    edges: Edges
-    lone: tuple[tuple[str, int], ...]
-    left_out: int
-    predicate: str
+    edges: Edges  # by predicate
+    lone: tuple[
+        tuple[str, int], ...
+    ]  # the node predicate and the vertices without edges; empty without node predicate
+    left_out: int  # the vertex missing from the induced subgraph
+    predicate: str  # of the derived edge on which the graph and the induced subgraph differ
     source: int
     target: int
-    lost: bool
+    lost: bool  # whether it is derived on the graph only, or else on the induced subgraph only
 
     def __str__(self) -> str:
         facts = [_fact(predicate, row) for predicate, rows in self.edges.items() for row in rows]
         facts += [_fact(predicate, (vertex,)) for predicate, vertex in self.lone]
-        found, given = _fact(self.predicate, (self.source, self.target)), ", ".join(facts)
-        without = f"without {_name(self.left_out)}"
+        edge, ground = _fact(self.predicate, (self.source, self.target)), ", ".join(facts)
+        without = f"without {NAMES[self.left_out]}"
         if self.lost:
-            return f"{found} follows from {given}, but not {without}"
-        return f"{found} does not follow from {given}, but does {without}"
+            return f"{edge} follows from {ground}, but not {without}"
+        return f"{edge} does not follow from {ground}, but does {without}"
 
 
 @dataclass(frozen=True)
 class Commutation:
-    """Result of the commutation analysis.
+    """Result of the commutation analysis."""
 
-    Attributes
-    ----------
-    hidden
-        One hidden vertex per rule that hides any; if there is none, the rules commute.
-    counterexample
-        A graph on which the rules do not commute.
-    """
-
-    hidden: tuple[Variable, ...] = ()
-    counterexample: Counterexample | None = None
+    hidden: tuple[
+        Variable, ...
+    ] = ()  # one hidden vertex per rule that hides any; without any, the rules commute
+    counterexample: Counterexample | None = None  # a graph on which the rules do not commute
 
     @property
     def outcome(self) -> Literal["commute", "do not commute", "unknown"]:
@@ -110,14 +93,7 @@ class Commutation:
 
 
 def commutation(program: CheckedProgram, rng: np.random.Generator) -> Commutation:
-    """Decide whether rules commute: Σ(G[X]) is Σ(G) restricted to X for every graph G and all X.
-
-    Parameters
-    ----------
-    program
-        Rules that can be used for anonymization.
-    rng
-        Generator for the random graphs.
+    """Decide whether rules for anonymization commute: Σ(G[X]) is Σ(G) restricted to X for every graph G and all X.
 
     Examples
     --------
@@ -135,13 +111,9 @@ def _search(program: CheckedProgram, rng: np.random.Generator) -> Counterexample
     lifted = lift(program, PART)
     for cycles in (False, True):
         for n in SIZES:
-            drawn = {_random(program, n, rng, cycles=cycles): None for _ in range(GRAPHS)}
+            drawn = dict.fromkeys(_random(program, n, rng, cycles=cycles) for _ in range(GRAPHS))
             graphs = [dict(graph) for graph in sorted(drawn, key=lambda g: sum(len(rows) for _, rows in g))]
-            try:
-                derived = _derived(lifted, program, n, graphs)
-            except EvaluationError:  # unbounded sums, for instance; other graphs may work
-                derived = _one_by_one(lifted, program, n, graphs)
-            for graph, sets in zip(graphs, derived, strict=True):
+            for graph, sets in zip(graphs, _derived(lifted, program, n, graphs), strict=True):
                 if found := _refuted(program, n, graph, sets):
                     return found
     return None
@@ -158,22 +130,13 @@ def _refuted(program: CheckedProgram, n: int, edges: Edges, derived: list[Derive
     return None
 
 
-def _one_by_one(
-    lifted: CheckedProgram, program: CheckedProgram, n: int, graphs: Sequence[Edges]
-) -> list[list[Derived]]:
-    found = []
-    for graph in graphs:
-        try:
-            found += _derived(lifted, program, n, [graph])
-        except EvaluationError:
-            found.append([])
-    return found
-
-
 def _derived(
     lifted: CheckedProgram, program: CheckedProgram, n: int, graphs: Sequence[Edges]
 ) -> list[list[Derived]]:
-    """Derived edges of each graph without its first vertex, ..., without its last vertex, and of the whole graph."""
+    """Derived edges of each graph without its first vertex, ..., without its last vertex, and of the whole graph.
+
+    A graph on which the evaluation fails, for instance with an unbounded sum, has an empty list.
+    """
     from kgreason.engine.seminaive.evaluation import evaluate
 
     facts: dict[str, set[Row]] = {p: set() for p in (PART, *program.nodes, *program.edges)}
@@ -184,16 +147,21 @@ def _derived(
             facts[predicate].update((part, v) for v in range(n) if v != left_out)
         for predicate, rows in graph.items():
             facts[predicate].update((part, *row) for row in rows if left_out not in row[:2])
-    given = {(p, *row[:3]) for p, rows in facts.items() for row in rows}
+    ground = {(p, *row[:3]) for p, rows in facts.items() for row in rows}
     tables = Facts.from_rows({p: rows for p, rows in facts.items() if rows})
-    result = evaluate(lifted, tables, goals=program.derived, limits=Limits(rounds=ROUNDS)).facts
+    try:
+        result = evaluate(lifted, tables, goals=program.derived, limits=Limits(rounds=ROUNDS)).facts
+    except EvaluationError:
+        if len(graphs) == 1:
+            return [[]]
+        return [_derived(lifted, program, n, [graph])[0] for graph in graphs]
     sets: list[list[Derived]] = [[set() for _ in range(n + 1)] for _ in graphs]
     for predicate in program.derived:
         for row in result.rows(predicate):
-            place, u, v = row[:3]
-            assert isinstance(place, int)
-            if (predicate, place, u, v) not in given:
-                sets[place // (n + 1)][place % (n + 1)].add((predicate, u, v))
+            at, u, v = row[:3]
+            assert isinstance(at, int)
+            if (predicate, at, u, v) not in ground:
+                sets[at // (n + 1)][at % (n + 1)].add((predicate, u, v))
     return sets
 
 
@@ -208,8 +176,8 @@ def _random(
         rows: tuple[Row, ...] = tuple(pair for pair in pairs if rng.random() < share)
         if predicate in uses:
             use, bound = uses[predicate], program.incoming_sums.get(predicate, math.inf)
-            told = {w for w in (*use.constants, *use.bounds) if 0 < w <= 1}
-            weights = rng.choice(sorted({*WEIGHTS, *told}), len(rows)).tolist()
+            thresholds = {w for w in (*use.constants, *use.bounds) if 0 < w <= 1}
+            weights = rng.choice(sorted({*WEIGHTS, *thresholds}), len(rows)).tolist()
             rows = tuple(_weighted(rows, weights, bound))
         graph.append((predicate, rows))
     return tuple(graph)
@@ -226,9 +194,5 @@ def _weighted(pairs: Sequence[Row], weights: Sequence[float], bound: float) -> I
 
 
 def _fact(predicate: str, row: Row) -> str:
-    vertices = [_name(int(v)) for v in row[:2]]
+    vertices = [NAMES[int(v)] for v in row[:2]]
     return f"{predicate}({', '.join([*vertices, *(f'{w:g}' for w in row[2:])])})"
-
-
-def _name(vertex: int) -> str:
-    return "abcdefgh"[vertex]

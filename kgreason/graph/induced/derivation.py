@@ -19,20 +19,17 @@ from collections.abc import Mapping
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from kgreason.graph.induced.lifted import Derived, Lifted
+from kgreason.graph.induced.lifted import Derived, Known, Lifted
 from kgreason.graph.induced.situations import Ints, Sight, Ties, weights
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
 from kgreason.graph.small_graphs.interpreter import Interpreter
+from kgreason.graph.small_graphs.normal_form import Range, Unfit
 from kgreason.graph.small_graphs.plan_compiler import LARGEST, Plan, compile_small
-from kgreason.graph.small_graphs.weight_conditions import Range, Unfit
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.check.genericity import is_generic
 from kgreason.language.check.program_checker import restricted
 from kgreason.language.check.weight_visibility import Use, WeightUse, monotone_outcome, weight_uses
-
-Known = npt.NDArray[np.bool_]
 
 CHUNK = 1 << 18  # subgraphs whose masks are unpacked at once
 MOST_TIES = 4096  # with more ties, hardly any pattern is repeated
@@ -41,12 +38,8 @@ MOST_TIES = 4096  # with more ties, hardly any pattern is repeated
 class InducedReasoner:
     """Derive edges on induced subgraphs.
 
-    Attributes
-    ----------
-    predicates
-        The derived predicates, in the order of the masks.
-    outside
-        Why the rules are evaluated by the engine; `None` if they are compiled to a plan.
+    `predicates` are the derived ones, in the order of the masks. If the rules are not compiled to a plan, `outside`
+    says why they are evaluated by the engine.
 
     Examples
     --------
@@ -57,8 +50,13 @@ class InducedReasoner:
     >>> reasoner = InducedReasoner(graph, rules)
     >>> reasoner.predicates, reasoner.outside
     (('reach',), None)
-    >>> [f"{mask:b}" for mask in reasoner.masks(np.array([[0, 1, 2]]))[0]]
-    ['100110']
+    >>> reasoner.derived(np.array([[0, 1, 2]]))[0, 0].astype(int).tolist()
+    [[0, 1, 1], [0, 0, 1], [0, 0, 0]]
+
+    A holds D and D holds E: the subgraph of A and E alone has neither edge.
+
+    >>> reasoner.derived(np.array([[0, 2]])).any()
+    np.False_
     """
 
     def __init__(self, graph: KnowledgeGraph, program: CheckedProgram) -> None:
@@ -87,29 +85,15 @@ class InducedReasoner:
         return self._coarse.ties
 
     def settled(self, members: Vertices) -> tuple[Known, Ints]:
-        """Derived edges as far as the cells of the weights determine them.
-
-        Parameters
-        ----------
-        members
-            int64, shape (N, x), x <= 8: the vertices of each subgraph, none twice.
+        """Derived edges as far as the cells of the weights determine them; arguments and errors are those of `masks`.
 
         Returns
         -------
         tuple
-            Whether the cells determine the result for each subgraph, bool, shape (N,); and its masks as in `masks`,
-            int64,
-            shape (N, P). For the other subgraphs use `masks`.
-
-        Raises
-        ------
-        ValueError
-            If there are more than 8 vertices.
+            Whether the cells determine the result for each subgraph, bool, shape (N,); and its masks, which are wrong
+            for the other subgraphs.
         """
-        if members.shape[1] > LARGEST:
-            raise ValueError(
-                f"a mask has room for {LARGEST} vertices, not for {members.shape[1]}: use derived"
-            )
+        _check_size(members)
         count = len(members)
         if not self._shares:
             return np.zeros(count, dtype=np.bool_), np.zeros((count, len(self.predicates)), dtype=np.int64)
@@ -142,14 +126,28 @@ class InducedReasoner:
         ValueError
             If there are more than 8 vertices.
         """
-        if members.shape[1] > LARGEST:
-            raise ValueError(
-                f"a mask has room for {LARGEST} vertices, not for {members.shape[1]}: use derived"
-            )
+        _check_size(members)
         return self._interpreter.words(members) if self._plan else _packed(self._lifted(members))
 
     def derived(self, members: Vertices) -> Derived:
-        """Derived edges of Σ(G[X]) for each row X of `members`, of any length; see `derived_within`."""
+        """Derived edges of Σ(G[X]) for each row X of `members`.
+
+        Parameters
+        ----------
+        members
+            int64, shape (N, x): the vertices of each subgraph, none twice.
+
+        Returns
+        -------
+        ndarray
+            bool, shape (N, P, x, x): whether Σ(G[X]) has the edge ``X[a] -> X[b]`` of each predicate. Predicates that
+            do not hold pairs of vertices have none.
+
+        Raises
+        ------
+        EvaluationError
+            If the rules cannot be evaluated on one of the subgraphs.
+        """
         count, x = members.shape
         if self._plan is None or x > LARGEST:
             return self._lifted(members)
@@ -164,21 +162,19 @@ class InducedReasoner:
         if not self._shares:
             return self._lifted_exact.resolve(members)[1]
         known, found = self._lifted_coarse.resolve(members)
-        open_ = np.flatnonzero(~known)
-        if len(open_):
-            found[open_] = self._lifted_exact.resolve(members[open_])[1]
+        unknown = np.flatnonzero(~known)
+        if len(unknown):
+            found[unknown] = self._lifted_exact.resolve(members[unknown])[1]
         return found
 
     @property
     def _ranges(self) -> dict[str, Range]:
-        program, found = self._program, {}
-        for predicate in program.edges:
-            if program.arities.get(predicate) == 3:
-                values = (
-                    weights(self._graph.relations[predicate])
-                    if predicate in self._graph.relations
-                    else np.empty(0)
-                )
+        """Least and greatest weight of each weighted edge predicate."""
+        found = {}
+        for predicate in self._program.edges:
+            if self._program.arities.get(predicate) == 3:
+                relation = self._graph.relations.get(predicate)
+                values = np.empty(0) if relation is None else weights(relation)
                 found[predicate] = Range(float(values.min(initial=1)), float(values.max(initial=0)))
         return found
 
@@ -211,45 +207,12 @@ class InducedReasoner:
         return Lifted(self._exact, self._program, frozenset())
 
 
-def derived_within(graph: KnowledgeGraph, program: CheckedProgram, members: Vertices) -> Derived:
-    """Derive the edges of induced subgraphs, each reasoned on separately.
-
-    For repeated calls on the same graph, use an `InducedReasoner`.
-
-    Parameters
-    ----------
-    members
-        int64, shape (N, x): the vertices of each subgraph, none twice.
-
-    Returns
-    -------
-    ndarray
-        bool, shape (N, P, x, x): whether Σ(G[members[i]]) has the edge ``members[i, a] -> members[i, b]`` of
-        predicate ``program.derived[p]``. Predicates that do not hold pairs of vertices have none.
-
-    Raises
-    ------
-    EvaluationError
-        If the rules cannot be evaluated on one of the subgraphs.
-
-    Examples
-    --------
-    A holds D and D holds E: on its own, the subgraph of A and E knows nothing of it.
-
-    >>> from kgreason.language.check.program_checker import load_text
-    >>> rules = '''@edge("own"). @derived("reach").
-    ... reach(X,Y) :- own(X,Y,_). reach(X,Z) :- reach(X,Y), own(Y,Z,_).'''
-    >>> graph = KnowledgeGraph.from_edges([("A", "D", 0.6), ("D", "E", 0.8)], relation="own")
-    >>> derived_within(graph, load_text(rules), np.array([[0, 1, 2]]))[0, 0].astype(int).tolist()
-    [[0, 1, 1], [0, 0, 1], [0, 0, 0]]
-    >>> derived_within(graph, load_text(rules), np.array([[0, 2]])).any()
-    np.False_
-    """
-    return InducedReasoner(graph, program).derived(members)
+def _check_size(members: Vertices) -> None:
+    if members.shape[1] > LARGEST:
+        raise ValueError(f"a mask has room for {LARGEST} vertices, not for {members.shape[1]}: use derived")
 
 
 def _packed(derived: Derived) -> Ints:
-    """Masks of derived edges, shape (N, P)."""
     count, predicates, x, _ = derived.shape
     bits = np.zeros((count, predicates, 64), dtype=np.bool_)
     bits[:, :, : x * x] = derived.reshape(count, predicates, x * x)
@@ -257,7 +220,6 @@ def _packed(derived: Derived) -> Ints:
 
 
 def _unpacked(masks: Ints, x: int) -> Derived:
-    """Derived edges of masks, shape (N, P, x, x)."""
     bits = np.ascontiguousarray(masks, dtype="<i8")[:, :, None].view(np.uint8)
     edges = np.unpackbits(bits, axis=2, bitorder="little", count=x * x)
     return edges.view(np.bool_).reshape(*masks.shape, x, x)
@@ -265,6 +227,6 @@ def _unpacked(masks: Ints, x: int) -> Derived:
 
 def _not_negative(graph: KnowledgeGraph, uses: Mapping[str, WeightUse]) -> bool:
     added = [
-        graph.relations[p].weight for p, u in uses.items() if u.use is Use.ADDED and p in graph.relations
+        weights(graph.relations[p]) for p, u in uses.items() if u.use is Use.ADDED and p in graph.relations
     ]
-    return all(w is None or bool((w >= 0).all()) for w in added)
+    return all(bool((w >= 0).all()) for w in added)

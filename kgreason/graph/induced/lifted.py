@@ -29,20 +29,20 @@ from kgreason.language.check.expressions import rewrite
 from kgreason.language.check.genericity import holds_edges, is_generic, vertex_positions
 from kgreason.language.syntax.syntax_tree import Expression, Skolem, Variable
 
+Known = npt.NDArray[np.bool_]
+Derived = npt.NDArray[np.bool_]
 
-def lift(program: CheckedProgram, part: str = "part_") -> CheckedProgram:
-    """Make a program that evaluates disjoint databases, called parts, in one run.
+PART = "part_"
+CHUNK = 1 << 18  # subgraphs interned, and at most evaluated, at once
+REMEMBERED = 1 << 20  # situations cached before the cache is cleared
+
+
+def lift(program: CheckedProgram, part: str = PART) -> CheckedProgram:
+    """Make a program that evaluates disjoint databases, called parts, in one run; the predicate `part` lists them.
 
     Facts of different parts never join: all atoms of a rule share the part as first argument. Facts written in the file
     hold in every part, and each null belongs to one part. Sources are dropped: the caller supplies the facts, including
     those of `part`.
-
-    Parameters
-    ----------
-    program
-        Any checked program.
-    part
-        Name of a unary predicate, not used in `program`, that lists the parts.
 
     Raises
     ------
@@ -62,23 +62,20 @@ def lift(program: CheckedProgram, part: str = "part_") -> CheckedProgram:
         raise ValueError(f"the program uses the predicate {part!r} itself")
     if program.unifications or program.denials:
         raise ValueError("a program with equalities or constraints cannot be lifted")
-    facts = [_lift_rule(CheckedRule(a, (), (), (), None, (), f"{a}.", a.span), part) for a in program.facts]
+    facts: dict[str, list[CheckedRule]] = {}
+    for a in program.facts:
+        rule = CheckedRule(a, (), (), (), None, (), f"{a}.", a.span)
+        facts.setdefault(a.predicate, []).append(_lift_rule(rule, part))
     derived = program.heads
-    given = {rule.head.predicate: None for rule in facts if rule.head.predicate not in derived}
     first = [
-        Stratum(frozenset({p}), tuple(r for r in facts if r.head.predicate == p), recursive=False)
-        for p in given
+        Stratum(frozenset({p}), tuple(rules), recursive=False)
+        for p, rules in facts.items()
+        if p not in derived
     ]
-    strata = [
-        replace(
-            stratum,
-            rules=(
-                *(r for r in facts if r.head.predicate in stratum.predicates),
-                *(_lift_rule(r, part) for r in stratum.rules),
-            ),
-        )
-        for stratum in program.strata
-    ]
+    strata = []
+    for stratum in program.strata:
+        stated = [rule for p, rules in facts.items() if p in stratum.predicates for rule in rules]
+        strata.append(replace(stratum, rules=(*stated, *(_lift_rule(r, part) for r in stratum.rules))))
     return replace(
         program,
         facts=(),
@@ -91,37 +88,34 @@ def lift(program: CheckedProgram, part: str = "part_") -> CheckedProgram:
 
 
 def _lift_rule(rule: CheckedRule, part: str) -> CheckedRule:
-    variable = Variable(_fresh(rule))
+    variable = _fresh_variable(rule)
 
-    def atoms(given: Iterable[CheckedAtom]) -> tuple[CheckedAtom, ...]:
-        return tuple(replace(atom, terms=(variable, *atom.terms)) for atom in given)
+    def lifted(atoms: Iterable[CheckedAtom]) -> tuple[CheckedAtom, ...]:
+        return tuple(replace(atom, terms=(variable, *atom.terms)) for atom in atoms)
 
-    def nulls(expression: Expression) -> Expression:
-        def more(node: Expression) -> Expression:
-            return replace(node, arguments=(variable, *node.arguments)) if isinstance(node, Skolem) else node
+    def null(node: Expression) -> Expression:
+        return replace(node, arguments=(variable, *node.arguments)) if isinstance(node, Skolem) else node
 
-        return rewrite(expression, more)
-
-    def steps(given: Iterable[Step]) -> tuple[Step, ...]:
-        return tuple(replace(step, expression=nulls(step.expression)) for step in given)
+    def with_nulls(steps: Iterable[Step]) -> tuple[Step, ...]:
+        return tuple(replace(step, expression=rewrite(step.expression, null)) for step in steps)
 
     total = rule.aggregation
     if total is not None:
-        argument = total.argument and nulls(total.argument)
+        argument = total.argument and rewrite(total.argument, null)
         total = replace(total, argument=argument, group=(variable.name, *total.group))
     return replace(
         rule,
-        head=atoms([rule.head])[0],
-        positives=atoms(rule.positives) or (CheckedAtom(part, (variable,), rule.head.span),),
-        negatives=atoms(rule.negatives),
-        before=steps(rule.before),
-        after=steps(rule.after),
+        head=lifted([rule.head])[0],
+        positives=lifted(rule.positives) or (CheckedAtom(part, (variable,), rule.head.span),),
+        negatives=lifted(rule.negatives),
+        before=with_nulls(rule.before),
+        after=with_nulls(rule.after),
         aggregation=total,
         inventions=tuple(replace(i, frontier=(variable.name, *i.frontier)) for i in rule.inventions),
     )
 
 
-def _fresh(rule: CheckedRule) -> str:
+def _fresh_variable(rule: CheckedRule) -> Variable:
     used = {name for atom in rule.atoms for name in atom.variables}
     used |= {step.variable for step in (*rule.steps, *rule.inventions) if not isinstance(step, Filter)}
     if rule.aggregation:
@@ -129,44 +123,32 @@ def _fresh(rule: CheckedRule) -> str:
     name = "Part"
     while name in used:
         name += "_"
-    return name
-
-
-Derived = npt.NDArray[np.bool_]
-
-PART = "part_"
-CHUNK = 1 << 18  # subgraphs interned, and at most evaluated, at once
-REMEMBERED = 1 << 20  # situations cached before the cache is cleared
+    return Variable(name)
 
 
 class Lifted:
     """Distinct situations in a graph, and their derived edges.
 
     With an `outcome`, each situation is evaluated at both ends of its cells, and is known if both ends agree on it.
-
-    Attributes
-    ----------
-    evaluated
-        Parts evaluated by the engine so far.
     """
 
     def __init__(self, sight: Sight, program: CheckedProgram, outcome: frozenset[str]) -> None:
         positions = vertex_positions(program)
         self._sight = sight
         self._program = program
-        self._lifted = lift(program, PART)
+        self._lifted = lift(program)
         self._generic = is_generic(program)
         self._holds_edges = [holds_edges(p, positions) for p in program.derived]
         self._outcome = outcome
         self._forget()
-        self.evaluated = 0
+        self.evaluated = 0  # parts, by the engine
 
     def _forget(self) -> None:
         self._situations: dict[int, Situations] = {}
-        self._known: dict[int, npt.NDArray[np.bool_]] = {}
+        self._known: dict[int, Known] = {}
         self._derived: dict[int, Derived] = {}
 
-    def resolve(self, members: Vertices) -> tuple[npt.NDArray[np.bool_], Derived]:
+    def resolve(self, members: Vertices) -> tuple[Known, Derived]:
         """Whether the derived edges of each tuple are known, and these edges, shape (N, P, x, x)."""
         count, x = members.shape
         known = np.ones(count, dtype=np.bool_)
@@ -176,7 +158,7 @@ class Lifted:
             known[rows], derived[rows] = self._chunk(members[rows])
         return known, derived
 
-    def _chunk(self, members: Vertices) -> tuple[npt.NDArray[np.bool_], Derived]:
+    def _chunk(self, members: Vertices) -> tuple[Known, Derived]:
         x = members.shape[1]
         if not self._generic:
             situations = Situations(self._sight.ties, x)
@@ -195,9 +177,7 @@ class Lifted:
             self._known[x], self._derived[x] = known, derived
         return self._known[x][ids], self._derived[x][ids]
 
-    def _evaluate(
-        self, situations: Situations, numbers: Ints, names: Vertices
-    ) -> tuple[npt.NDArray[np.bool_], Derived]:
+    def _evaluate(self, situations: Situations, numbers: Ints, names: Vertices) -> tuple[Known, Derived]:
         """Evaluate situations; ``names[i, a]`` is the name of vertex a of the i-th situation in the facts."""
         from kgreason.engine.seminaive.evaluation import evaluate
 
@@ -212,9 +192,7 @@ class Lifted:
             if not self._outcome:
                 raise
             # Failure at the ends of cells implies nothing for the weights in between.
-            return np.zeros(count, dtype=bool), np.zeros(
-                (count, len(self._holds_edges), *[names.shape[1]] * 2), bool
-            )
+            return np.zeros(count, dtype=bool), self._no_edges(names)
         known = np.ones(count, dtype=bool)
         for predicate in self._outcome:
             table = result.tables.get(predicate)
@@ -243,20 +221,21 @@ class Lifted:
             offset += len(cells.low)
         return Facts(tables)
 
-    def _edges(self, result: Facts, facts: Facts, names: Vertices) -> Derived:
+    def _no_edges(self, names: Vertices) -> Derived:
         count, x = names.shape
-        derived = np.zeros((count, len(self._holds_edges), x, x), dtype=bool)
+        return np.zeros((count, len(self._holds_edges), x, x), dtype=bool)
+
+    def _edges(self, result: Facts, facts: Facts, names: Vertices) -> Derived:
+        derived = self._no_edges(names)
         for p, predicate in enumerate(self._program.derived):
-            table = result.tables.get(predicate)
-            if table is None or not self._holds_edges[p]:
-                continue
-            derived[:, p][_places(table, names)] = True
-            if predicate in facts.tables:  # given facts are not derived
-                derived[:, p][_places(facts.tables[predicate], names)] = False
+            if predicate in result.tables and self._holds_edges[p]:
+                derived[:, p][_positions(result.tables[predicate], names)] = True
+                if predicate in facts.tables:  # facts of the graph are not derived
+                    derived[:, p][_positions(facts.tables[predicate], names)] = False
         return derived
 
 
-def _places(table: Table, names: Vertices) -> tuple[Ints, Ints, Ints]:
+def _positions(table: Table, names: Vertices) -> tuple[Ints, Ints, Ints]:
     """Part and the positions of source and target, for the lower ends."""
     rows = np.flatnonzero(table.columns[0] < len(names))
     part = table.columns[0][rows]

@@ -9,27 +9,21 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.base.jit import allocating
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices, Weights
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.check.weight_visibility import Use, WeightUse
 
 Ints = npt.NDArray[np.int64]
+CUTS = (0.5, 1.0)  # boundaries of the cells of added weights, as fractions of the bound of the sum
 
 
 @dataclass(frozen=True)
 class Cells:
-    """Edges of a relation partitioned into cells; rules distinguish weights only by their cells.
+    """Edges of a relation partitioned into cells; rules distinguish weights only by their cells."""
 
-    Attributes
-    ----------
-    of_edge
-        Cell 0 .. c-1 of each edge, shape (m,).
-    low, high
-        Least and greatest weight in each cell, shape (c,).
-    """
-
-    of_edge: Ints
-    low: Weights
+    of_edge: Ints  # cell 0 .. c-1 of each edge, shape (m,)
+    low: Weights  # least weight in each cell, shape (c,)
     high: Weights
 
     @classmethod
@@ -57,40 +51,28 @@ class Ties:
     """Symmetric adjacency of a graph whose edges are partitioned into cells.
 
     A tie is the set of edges between two vertices as seen from one of them: cells of outgoing and of incoming edges.
-    Ties are numbered from 1.
-
-    Attributes
-    ----------
-    indptr, neighbour, tie
-        Entries of vertex v are ``indptr[v]:indptr[v+1]``, sorted by neighbour.
-    mirror
-        Number of each tie as seen from the other vertex, shape (ties + 1,).
-    loop
-        Tie of each vertex with itself, 0 for none, shape (n,).
-    start, content
-        Tie t holds ``content[start[t]:start[t+1]]``: twice the number of a cell (cells are numbered consecutively over
-        all
-        relations), plus 1 for an incoming edge.
+    Ties are numbered from 1. Tie t holds ``content[start[t]:start[t + 1]]``: twice the number of a cell (cells are
+    numbered consecutively over all relations), plus 1 for an incoming edge.
     """
 
-    indptr: Ints
+    indptr: Ints  # entries of vertex v are ``indptr[v]:indptr[v + 1]``, sorted by neighbour
     neighbour: Ints
     tie: Ints
-    mirror: Ints
-    loop: Ints
+    mirror: Ints  # number of each tie as seen from the other vertex, shape (ties + 1,)
+    loop: Ints  # tie of each vertex with itself, 0 for none, shape (n,)
     start: Ints
     content: Ints
 
     @classmethod
     def of(cls, graph: KnowledgeGraph, cells: Mapping[str, Cells]) -> Ties:
         """Collect the edges of the relations named in `cells`."""
-        u, v, what = _entries(graph, cells)
+        u, v, code = _entries(graph, cells)
         first = np.flatnonzero(np.r_[True, (u[1:] != u[:-1]) | (v[1:] != v[:-1])][: len(u)])
         size = np.diff(np.r_[first, len(u)])
-        tie, example = _intern_sets(first, size, what)
+        tie, example = _intern_sets(first, size, code)
         u, v = u[first], v[first]
         start = np.r_[0, 0, np.cumsum(size[example])].astype(np.int64)
-        content = what[_ranges(first[example], size[example])]
+        content = code[_ranges(first[example], size[example])]
         mirror = np.zeros(len(example) + 1, dtype=np.int64)
         # Entries by (u, v) and by (v, u) are mirror images of each other. Loops are excluded: a loop may share its
         # tie with plain edges, and would make this tie its own mirror.
@@ -117,22 +99,22 @@ def _entries(graph: KnowledgeGraph, cells: Mapping[str, Cells]) -> tuple[Vertice
         straight = source != target
         columns.append(np.stack([source, target, code]))
         columns.append(np.stack([target, source, code + 1])[:, straight])
-    u, v, what = np.concatenate(columns, axis=1)
-    order = np.lexsort((what, v, u))
-    u, v, what = u[order], v[order], what[order]
-    new = np.r_[True, (np.diff(u) != 0) | (np.diff(v) != 0) | (np.diff(what) != 0)][: len(u)]
-    return u[new], v[new], what[new]
+    entries = np.concatenate(columns, axis=1)
+    entries = entries[:, np.lexsort(entries[::-1])]
+    new = np.r_[True, (np.diff(entries) != 0).any(axis=0)][: entries.shape[1]]
+    u, v, code = entries[:, new]
+    return u, v, code
 
 
-def _intern_sets(first: Ints, size: Ints, what: Ints) -> tuple[Ints, Ints]:
-    """Number the sorted sets ``what[first:first+size]`` from 1; also the index of an example of each number."""
+def _intern_sets(first: Ints, size: Ints, content: Ints) -> tuple[Ints, Ints]:
+    """Number the sorted sets ``content[first:first+size]`` from 1; also the index of an example of each number."""
     # Left fold: a set is identified by the number of all but its last element, and this element.
     number = np.zeros(len(first), dtype=np.int64)
     used = 1
     for depth in range(int(size.max(initial=0))):
         longer = np.flatnonzero(size > depth)
-        pair = np.stack([number[longer], what[first[longer] + depth]])
-        _, inverse = np.unique(pair[0] * (int(what.max()) + 1) + pair[1], return_inverse=True)
+        pairs = number[longer] * (int(content.max()) + 1) + content[first[longer] + depth]
+        _, inverse = np.unique(pairs, return_inverse=True)
         number[longer] = used + inverse
         used += int(inverse.max()) + 1
     _, example, dense = np.unique(number, return_index=True, return_inverse=True)
@@ -145,16 +127,103 @@ def _ranges(first: Ints, size: Ints) -> Ints:
     return np.arange(ends[-1] if len(ends) else 0) + np.repeat(first - ends + size, size)
 
 
-class Situations:
-    """Numbering of the induced subgraphs of vertex tuples of one length; it grows with the tuples seen.
+@allocating
+def tie_between(indptr: Ints, neighbour: Ints, tie: Ints, mirror: Ints, u: int, v: int) -> int:
+    """Tie of two vertices as seen from u, 0 for none; searched on the side of the lower degree."""
+    swap = indptr[u + 1] - indptr[u] > indptr[v + 1] - indptr[v]
+    at, wanted = (v, u) if swap else (u, v)
+    low, high = indptr[at], indptr[at + 1]
+    end = high
+    while high - low > 8:
+        middle = (low + high) >> 1
+        if neighbour[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    while low < end and neighbour[low] < wanted:  # few steps, with predictable branches
+        low += 1
+    if low == end or neighbour[low] != wanted:
+        return 0
+    return int(mirror[tie[low]] if swap else tie[low])
+
+
+@allocating
+def place_of(keys: Ints, row: int, table: Ints) -> int:
+    """Slot of the key ``keys[row]`` in an open-addressing table, or the free slot for it."""
+    mixed = np.uint64(0)
+    for w in range(keys.shape[1]):
+        mixed = (mixed ^ np.uint64(keys[row, w])) * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(29)
+    mask = len(table) - 1
+    place = np.int64(mixed >> np.uint64(1)) & mask
+    while table[place] >= 0:
+        same = True
+        for w in range(keys.shape[1]):
+            same &= keys[table[place], w] == keys[row, w]
+        if same:
+            break
+        place = (place + 1) & mask
+    return int(place)
+
+
+@allocating
+def intern_induced(
+    indptr: Ints, neighbour: Ints, tie: Ints, mirror: Ints, loop: Ints, members: Ints, bits: int,
+    keys: Ints, count: int, table: Ints, rebuild: bool,
+) -> tuple[Ints, int]:  # fmt: skip
+    """Number the induced subgraphs of vertex tuples: equal numbers if and only if equal ties.
+
+    The key of a tuple packs the ties of the positions a <= b, row by row, ``63 // bits`` to a word.
 
     Parameters
     ----------
-    ties
-        Adjacency.
-    x
-        Length of the tuples.
+    indptr, neighbour, tie, mirror, loop
+        `Ties`.
+    members
+        Shape (N, x), distinct vertices in each row.
+    bits
+        Width of a tie in a key.
+    keys
+        Shape (capacity, words), capacity at least count + N; rows 0 .. count-1 hold the known keys, new keys are
+        appended.
+    table
+        Open-addressing table of key numbers, -1 for free; its length is a power of two of at least 2 (count + N), so
+        that a search always ends at a free slot.
+    rebuild
+        Whether `table` is new and the known keys must be inserted first.
+
+    Returns the key number of each tuple, shape (N,), and the new count.
     """
+    if rebuild:
+        for row in range(count):
+            table[place_of(keys, row, table)] = row
+    size, x = members.shape
+    full = 63 // bits * bits
+    ids = np.empty(size, dtype=np.int64)
+    for i in range(size):
+        word, shift, packed = 0, 0, 0
+        for a in range(x):
+            u = members[i, a]
+            for b in range(a, x):
+                v = members[i, b]
+                found = loop[u] if a == b else tie_between(indptr, neighbour, tie, mirror, u, v)
+                packed |= found << shift
+                shift += bits
+                if shift == full:
+                    keys[count, word] = packed
+                    word, shift, packed = word + 1, 0, 0
+        if shift:
+            keys[count, word] = packed
+        place = place_of(keys, count, table)
+        if table[place] < 0:
+            table[place] = count
+            count += 1
+        ids[i] = table[place]
+    return ids, count
+
+
+class Situations:
+    """Numbering of the induced subgraphs of vertex tuples of length x; it grows with the tuples."""
 
     def __init__(self, ties: Ties, x: int) -> None:
         self.x = x
@@ -170,20 +239,7 @@ class Situations:
         return self._count
 
     def intern(self, members: Vertices) -> Ints:
-        """Number the induced subgraph of each tuple.
-
-        Parameters
-        ----------
-        members
-            Shape (N, x), distinct vertices in each row.
-
-        Returns
-        -------
-        ndarray
-            int64, shape (N,): equal for tuples that have the same ties at each position.
-        """
-        from kgreason.graph.induced.situation_kernels import intern_induced
-
+        """Number the induced subgraph of each tuple, shape (N, x): equal for the same ties at each position."""
         needed = self._count + len(members)
         if needed + 1 > len(self._keys):
             grown = np.empty((2 * needed + 1, self._keys.shape[1]), dtype=np.int64)
@@ -194,22 +250,12 @@ class Situations:
             self._table = np.full(1 << (4 * (needed + 1)).bit_length(), -1, dtype=np.int64)
         t = self._ties
         adjacency = (t.indptr, t.neighbour, t.tie, t.mirror, t.loop)
-        members = np.ascontiguousarray(members)
-        ids, self._count = intern_induced(
-            *adjacency, members, t.bits, self._keys, self._count, self._table, rebuild
-        )
+        index = (self._keys, self._count, self._table, rebuild)
+        ids, self._count = intern_induced(*adjacency, np.ascontiguousarray(members), t.bits, *index)
         return ids
 
     def edges(self, numbers: Ints) -> tuple[Ints, Ints, Ints, Ints]:
-        """Edges of the situations with these numbers.
-
-        Returns
-        -------
-        tuple
-            For each edge: the index of its situation in `numbers`, the positions of its source and target in the tuple,
-            and its
-            cell.
-        """
+        """Edges of numbered situations: index in `numbers`, positions of source and target, and cell of each."""
         keys, bits = self._keys[numbers], self._ties.bits
         slot = np.arange(len(self._positions[0]))
         ties = (keys[:, slot // self._per_word] >> (bits * (slot % self._per_word))) & ((1 << bits) - 1)
@@ -219,25 +265,12 @@ class Situations:
         content = self._ties.content[_ranges(start, size)]
         a, b = (np.repeat(p[slot], size) for p in self._positions)
         incoming = (content & 1).astype(bool)
-        return (
-            np.repeat(situation, size),
-            np.where(incoming, b, a),
-            np.where(incoming, a, b),
-            content >> 1,
-        )
-
-
-CUTS = (0.5, 1.0)  # boundaries of the cells of added weights, as fractions of the bound of the sum
+        source, target = np.where(incoming, b, a), np.where(incoming, a, b)
+        return np.repeat(situation, size), source, target, content >> 1
 
 
 class Sight:
-    """Relations of a graph that the rules read, with their weights partitioned into cells.
-
-    Parameters
-    ----------
-    uses
-        How the rules use the weights.
-    """
+    """Relations of a graph that the rules read, with their weights partitioned into cells by their uses."""
 
     def __init__(self, graph: KnowledgeGraph, program: CheckedProgram, uses: Mapping[str, WeightUse]) -> None:
         read = {a.predicate for r in program.rules for a in (r.head, *r.positives, *r.negatives)}

@@ -22,50 +22,44 @@ from __future__ import annotations
 
 from kgreason.base.jit import Doubles, Ints, Rows, Shorts, kernel
 
-BLOCK = 128
-"""Subgraphs that are worked on together."""
-
-MOST = 64
-"""Bits of a word, and registers."""
-
+BLOCK = 128  # subgraphs that are worked on together
+MOST = 64  # bits of a word, and registers
 SHORT = 24  # row length up to which a linear scan is faster than bisection; saves a fifth of the time of plain rules
 
+# Header: places of words, records, met terms (in `m`) and computed values (in `d`); slots of weights; first word of
+# edges; places of the words that derived ones begin with, of the strata, and of the words that come out.
 WORDS, RECORDS, MET, TABLES, SLOTS, EDGES, GIVEN, STRATA, OUTPUTS, HEADER = range(10)
-"""Places of words, records, met terms (in `m`) and computed values (in `d`); slots of weights; first word of edges;
-places of the words that derived ones begin with, of the strata, and of the words that come out."""
 
-ALL, NONE, FIRST = range(3)
-"""Word of all vertices and word of nothing; then come those of derived predicates."""
+ALL, NONE, FIRST = range(3)  # words of all vertices and of nothing; then come those of derived predicates
 
+# Of an operation: its kind; whether it is repeated while facts of its stratum are new; the word it adds to; of a
+# transposition the word it reads, else the number of values of z that count: all (-1) or the first (1).
 OP_KIND, OP_AGAIN, OP_WORD, OP_SOURCE = range(4)
-"""Of an operation: what it is; whether it is repeated while facts of its stratum are new; the word it adds to; of a
-transposition the word it reads, else the number of values of z that count: all (-1) or the first (1)."""
-
+# Place of its terms; number of its place among the met terms; form of its groups; place of its total.
 OP_TERMS, OP_MET, OP_SHAPE, OP_TOTAL = range(4, 8)
-"""Place of its terms; number of its place among the met terms; of which form its groups are; place of its total."""
 
 COMBINE, TRANSPOSE, TOTAL = range(3)
 
+# Kinds of terms; equalities have the word ALL. Terms: their number, then for each: kind, word, -1 where it is negated,
+# else 0.
 PLAIN, COLUMN, ROW, A_IS_B, A_IS_Z, Z_IS_B = range(6)
-"""Kinds of terms; equalities have the word ALL. Terms: their number, then for each: kind, word, -1 where it is negated,
-else 0."""
 
+# Forms of groups: two vertices, one, none; one, which stands twice in the head.
 PAIRS, ONES, NOTHING, DIAGONAL = range(4)
-"""Forms of groups: two vertices, one, none; one, which stands twice in the head."""
 
+# Of a total: function; registers of its argument and result; place of the steps after it; slot in which the value is
+# kept, or -1; place of the steps before it; number of values, then for each: slot of computed values or -1, slot of
+# weights, the two vertices of the pair (0 is a, 1 is b, 2 is z; -1 is none), the register that receives it.
 T_FUNCTION, T_ARGUMENT, T_RESULT, T_AFTER, T_TABLE, T_STEPS, T_VALUES = range(7)
-"""Of a total: function; registers of its argument and result; place of the steps after it; slot in which the value is
-kept, or -1; place of the steps before it; number of values, then for each: slot of computed values or -1, slot of
-weights, the two vertices of the pair (0 is a, 1 is b, 2 is z; -1 is none), the register that receives it."""
 
 SUM, COUNT, LEAST, GREATEST, EXISTS = range(5)
 
+# Operators. Steps: their number, then for each: operator, register of the result (-1: it must be true), two operands;
+# those of MEET are vertices.
 ADD, SUBTRACT, TIMES, DIVIDE, BELOW, UP_TO, AND, OR, NOT, EQUAL, MEET = range(11)
-"""Operators. Steps: their number, then for each: operator, register of the result (-1: it must be true), two operands;
-those of MEET are vertices."""
 
-REGISTER, PART, CHOSEN_, CONSTANT = 0, MOST, 2 * MOST, 2 * MOST + 4
-"""Places in `d`: registers, contributions of a group and parts of their sum, a b and z, then constants."""
+# Places in `d`: registers, contributions of a group and parts of their sum, a b and z, then constants.
+PART, CHOSEN_, CONSTANT = MOST, 2 * MOST, 2 * MOST + 4
 
 
 @kernel
@@ -97,7 +91,7 @@ def _gather(
     edges = m[WORDS] + m[EDGES] * BLOCK
     for s in range(count):
         row = first + s
-        seen = 0
+        present = 0
         for a in range(x - 1, -1, -1):
             u = members[row, a]
             begin, end = indptr[u], indptr[u + 1]
@@ -106,7 +100,7 @@ def _gather(
             if end - begin <= SHORT:
                 for e in range(3 * begin, 3 * end, 3):
                     v = entries[e]
-                    if seen >> (v & 63) & 1:
+                    if present >> (v & 63) & 1:
                         for b in range(a + 1, x):
                             if members[row, b] == v:
                                 if entries[e + 1] >= 0:
@@ -131,7 +125,7 @@ def _gather(
                             _note(m, edges, entries[e + 1], flags[entries[e + 1]], forth, s)
                         if entries[e + 2] >= 0:
                             _note(m, edges, entries[e + 2], flags[entries[e + 2]], back, s)
-            seen |= 1 << (u & 63)
+            present |= 1 << (u & 63)
 
 
 @kernel
@@ -366,29 +360,13 @@ def _groups(
 
 @kernel
 def derive(
-    m: Ints,
-    d: Doubles,
-    members: Rows,
-    indptr: Ints,
-    entries: Shorts,
-    loop: Shorts,
-    flags: Shorts,
-    at: Shorts,
-    values: Doubles,
-    out: Rows,
-) -> None:
+    m: Ints, d: Doubles, members: Rows, indptr: Ints, entries: Shorts, loop: Shorts, flags: Shorts, at: Shorts,
+    values: Doubles, out: Rows,
+) -> None:  # fmt: skip
     """Execute a plan on the induced subgraphs of vertex tuples, each separately.
 
-    Parameters
-    ----------
-    m, d
-        Memory, see the module docstring.
-    members
-        Shape (N, x), x <= 8, distinct vertices in each row.
-    indptr, entries, loop, flags, at, values
-        The graph, as described by `kgreason.graph.small_graphs.interpreter.Pairs`.
-    out
-        Shape (N, outputs): receives the words of the outputs.
+    `m` and `d` are the memory; `members` has shape (N, x), x <= 8; the arrays from `indptr` to `values` are those of
+    `kgreason.graph.small_graphs.interpreter.Pairs`; `out`, shape (N, outputs), receives the words of the outputs.
     """
     size, x = members.shape
     heads = 0

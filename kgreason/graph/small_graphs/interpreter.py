@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,26 +13,34 @@ from kgreason.base.cores import each
 from kgreason.graph.knowledge_graph import Vertices, Weights
 from kgreason.graph.small_graphs.bit_kernels import CONSTANT, derive
 from kgreason.graph.small_graphs.plan_compiler import Plan
-from kgreason.graph.small_graphs.weight_conditions import selected
+from kgreason.language.syntax.syntax_tree import Binary, Constant, Expression, Unary, Variable
 
 Ints = npt.NDArray[np.int64]
 Shorts = npt.NDArray[np.int32]
 Relations = Mapping[str, tuple[Vertices, Vertices, Sequence[Weights]]]
 
 BLOCK = 1 << 15  # subgraphs per task of one core
+_NUMPY: Mapping[str, Callable[..., Any]] = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": np.divide,
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+    "==": np.equal,
+    "!=": np.not_equal,
+    "&&": np.logical_and,
+    "||": np.logical_or,
+}
 
 
 class Interpreter:
-    """Execute a plan on subgraphs of a graph.
+    """Execute a plan on subgraphs of a graph of n vertices.
 
-    Parameters
-    ----------
-    n
-        Number of vertices.
-    edges
-        Sources, targets and weights of the edges of each relation that the plan loads; one weight array for each
-        variant of
-        the weights.
+    `edges` holds sources, targets and weights of the edges of each relation that the plan loads, with one weight array
+    for each variant of the weights.
     """
 
     def __init__(self, plan: Plan, n: int, edges: Relations) -> None:
@@ -39,18 +48,7 @@ class Interpreter:
         self.pairs = Pairs.of(plan, n, edges)
 
     def words(self, members: Vertices, end: int = 0) -> Ints:
-        """Words of the outputs in each induced subgraph, for one variant of the weights.
-
-        Parameters
-        ----------
-        members
-            int64, shape (N, x), x <= 8, distinct vertices in each row.
-
-        Returns
-        -------
-        ndarray
-            int64, shape (N, outputs).
-        """
+        """Words of the outputs in each induced subgraph (N, x), for one variant of the weights; shape (N, outputs)."""
         members = np.ascontiguousarray(members, dtype=np.int64)
         found = np.empty((len(members), self.plan.outputs), dtype=np.int64)
         p, plan = self.pairs, self.plan
@@ -58,18 +56,9 @@ class Interpreter:
         def block(start: int) -> None:
             integers = np.concatenate([plan.code, np.zeros(plan.integers, dtype=np.int64)])
             doubles = np.concatenate([np.zeros(CONSTANT), plan.constants, np.zeros(plan.doubles)])
-            derive(
-                integers,
-                doubles,
-                members[start : start + BLOCK],
-                p.indptr,
-                p.entries,
-                p.loop,
-                p.flags,
-                p.at,
-                p.ends[end],
-                found[start : start + BLOCK],
-            )
+            rows = slice(start, start + BLOCK)
+            graph = (p.indptr, p.entries, p.loop, p.flags, p.at, p.ends[end])
+            derive(integers, doubles, members[rows], *graph, found[rows])
 
         each(block, range(0, len(members), BLOCK))
         return found
@@ -79,29 +68,21 @@ class Interpreter:
 class Pairs:
     """Edges indexed as records of ordered pairs.
 
-    Attributes
-    ----------
-    indptr, entries
-        Neighbours of vertex v, without v, are the entries ``indptr[v] .. indptr[v+1]``, ascending; an entry is the
-        neighbour, the record of the pair (v, neighbour) and that of (neighbour, v), -1 for none; int64, int32.
-    loop
-        Record of each pair (v, v), -1 for none; int32, shape (n,).
-    flags
-        For each record: the words that hold for the pair, one bit each; int32.
-    at, ends
-        Slot s of record r has the weights ``values[at[r * slots + s]:at[r * slots + s + 1]]`` for each of `ends`.
+    Slot s of record r has the weights ``values[at[r * slots + s]:at[r * slots + s + 1]]`` for each of `ends`.
     """
 
-    indptr: Ints
-    entries: Shorts
-    loop: Shorts
-    flags: Shorts
+    indptr: (
+        Ints  # neighbours of vertex v, without v, are the entries ``indptr[v] .. indptr[v + 1]``, ascending
+    )
+    entries: Shorts  # neighbour, record of the pair (v, neighbour), and that of (neighbour, v), -1 for none
+    loop: Shorts  # record of each pair (v, v), -1 for none
+    flags: Shorts  # for each record: the words that hold for the pair, one bit each
     at: Shorts
     ends: tuple[Weights, ...]
 
     @classmethod
     def of(cls, plan: Plan, n: int, edges: Relations) -> Pairs:
-        """Index the edges of all relations on n vertices, in the form `Interpreter` takes them."""
+        """Index the edges of all relations on n vertices."""
         nothing = np.empty(0, dtype=np.int64)
         keys = {p: source * n + target for p, (source, target, _) in edges.items()}
         pairs = np.unique(np.concatenate([nothing, *keys.values()]))
@@ -111,7 +92,7 @@ class Pairs:
             if predicate in edges:
                 belongs = np.ones(len(keys[predicate]), dtype=np.bool_)
                 for condition in conditions:
-                    belongs &= selected(condition, edges[predicate][2][0])
+                    belongs &= _selected(condition, edges[predicate][2][0])
                 held = np.zeros(len(pairs), dtype=np.bool_)
                 held[record[predicate][belongs]] = True
                 flags |= held.astype(np.int32) << np.int32(word)
@@ -139,7 +120,20 @@ def _adjacency(n: int, pairs: Ints) -> tuple[Ints, Shorts, Shorts]:
 
 def _find(pairs: Ints, wanted: Ints) -> Ints:
     """Index of each wanted pair among the pairs, -1 for none."""
-    if not len(pairs):
-        return np.full(len(wanted), -1, dtype=np.int64)
-    place = np.minimum(np.searchsorted(pairs, wanted), len(pairs) - 1)
-    return np.where(pairs[place] == wanted, place, -1)
+    at = np.searchsorted(pairs, wanted)
+    return np.where(np.append(pairs, -1)[at] == wanted, at, -1)
+
+
+def _selected(node: Expression, weight: npt.NDArray[np.float64]) -> Any:
+    """Evaluate a condition on one variable for all weights; for an arithmetic expression, its values."""
+    match node:
+        case Variable():
+            return weight
+        case Constant(value):
+            return float(value)  # type: ignore[arg-type]
+        case Unary(operator, operand):
+            inner = _selected(operand, weight)
+            return np.logical_not(inner) if operator == "!" else 0 - inner
+        case Binary(operator, left, right):
+            return _NUMPY[operator](_selected(left, weight), _selected(right, weight))
+    raise AssertionError(node)

@@ -1,11 +1,10 @@
-"""Normal form of rules, from which plans are made: each variable is a vertex or a value."""
+"""Normal form of rules, from which plans are made: each variable is a vertex or a value with a range."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from kgreason.graph.small_graphs.weight_conditions import Unfit, conjuncts
 from kgreason.language.check.checked_program import (
     Aggregation,
     Assign,
@@ -17,7 +16,68 @@ from kgreason.language.check.checked_program import (
     Stratum,
 )
 from kgreason.language.check.expressions import names, rewrite
-from kgreason.language.syntax.syntax_tree import Binary, Constant, Expression, Term, Variable
+from kgreason.language.syntax.syntax_tree import Binary, Constant, Expression, Term, Unary, Variable
+
+WHOLE = 2.0**53  # below it, doubles represent integers exactly
+GREATEST = 1e300  # far below overflow of doubles
+_ENDS: Mapping[str, Callable[[float, float], float]] = {
+    "+": lambda x, y: x + y,
+    "-": lambda x, y: x - y,
+    "*": lambda x, y: x * y,
+    "/": lambda x, y: x / y,
+}
+
+
+class Unfit(Exception):
+    """Rules that cannot be compiled to a plan; the message gives the reason."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """Least and greatest value of an expression, and whether its values are integers."""
+
+    low: float
+    high: float
+    whole: bool = False
+
+
+def range_of(node: Expression, ranges: Mapping[str, Range]) -> Range:
+    """Range of an arithmetic expression; `Unfit` if its evaluation may fail or overflow.
+
+    Examples
+    --------
+    >>> range_of(Binary("-", Constant(1), Variable("W")), {"W": Range(0.0, 0.25)})
+    Range(low=0.75, high=1.0, whole=False)
+    """
+    match node:
+        case Variable(name) if name in ranges:
+            return ranges[name]
+        case Constant(value) if isinstance(value, int | float) and not isinstance(value, bool):
+            return _within(float(value), float(value), isinstance(value, int), node)
+        case Unary("-", operand):
+            return range_of(Binary("-", Constant(0), operand), ranges)
+        case Binary(operator, left, right) if operator in _ENDS:
+            a, b = range_of(left, ranges), range_of(right, ranges)
+            whole = a.whole and b.whole and operator != "/"
+            if operator == "/" and b.low <= 0 <= b.high:
+                raise Unfit(f"`{node}` perhaps divides by zero")
+            ends = [_ENDS[operator](x, y) for x in (a.low, a.high) for y in (b.low, b.high)]
+            return _within(min(ends), max(ends), whole, node)
+    raise Unfit(f"`{node}` is more than arithmetic")
+
+
+def _within(low: float, high: float, whole: bool, node: Expression) -> Range:
+    if not (-GREATEST < low <= high < GREATEST) or (whole and max(-low, high) >= WHOLE):
+        raise Unfit(f"`{node}` may become too large")
+    return Range(low, high, whole)
+
+
+def _conjuncts(node: Expression) -> Iterator[Expression]:
+    if isinstance(node, Binary) and node.operator == "&&":
+        yield from _conjuncts(node.left)
+        yield from _conjuncts(node.right)
+    else:
+        yield node
 
 
 @dataclass(frozen=True)
@@ -59,28 +119,10 @@ def _projected(atom: CheckedAtom, rule: CheckedRule, made: list[CheckedRule]) ->
 
 
 class NormalRule:
-    """A rule with vertex and value variables separated.
+    """A rule with vertex and value variables separated; `Unfit` if a plan cannot express it.
 
-    Parameters
-    ----------
-    positions
-        Vertex positions, as found by `vertex_positions`.
-
-    Attributes
-    ----------
-    head, positives, negatives
-        The value of each atom is a separate variable; a negated atom has none.
-    same
-        Pairs of vertices that must be equal (True) or different (False).
-    conditions
-        Further conditions before the aggregate.
-    aggregation, after
-        The aggregate and the conditions on it; `contributors` are vertices that are not in the group.
-
-    Raises
-    ------
-    Unfit
-        If the rule cannot be expressed by a plan.
+    The value of each atom is a separate variable; a negated atom has none. Contributors of the aggregate are vertices
+    that are not in its group.
     """
 
     def __init__(self, rule: CheckedRule, arities: Mapping[str, int], positions: frozenset[Position]) -> None:
@@ -88,9 +130,9 @@ class NormalRule:
         self.aliases: dict[str, Expression] = {}
         self.vertices: set[str] = set()
         self.values: set[str] = set()
-        self.same: list[tuple[str, str, bool]] = []
-        self.conditions: list[Expression] = []
-        self.after: list[Expression] = []
+        self.same: list[tuple[str, str, bool]] = []  # vertices that must be equal (True) or different (False)
+        self.conditions: list[Expression] = []  # further conditions before the aggregate
+        self.after: list[Expression] = []  # conditions on the aggregate
         self.positives = [self._positive(atom) for atom in rule.positives]
         self._steps(rule.before, "")
         self.aggregation = self._aggregation(rule.aggregation) if rule.aggregation else None
@@ -100,9 +142,9 @@ class NormalRule:
 
     def _width(self, predicate: str) -> int:
         """Number of vertices in a fact of a predicate; one value may follow them."""
-        vertices = [(predicate, i) in self.positions for i in range(self.arities[predicate])]
-        width = sum(vertices)
-        if width > 2 or len(vertices) - width > 1 or not all(vertices[:width]):
+        is_vertex = [(predicate, i) in self.positions for i in range(self.arities[predicate])]
+        width = sum(is_vertex)
+        if width > 2 or len(is_vertex) - width > 1 or not all(is_vertex[:width]):
             raise Unfit(f"`{predicate}` has other arguments than up to two vertices and one value")
         return width
 
@@ -113,7 +155,9 @@ class NormalRule:
         width = self._width(atom.predicate)
         ends: list[str] = []
         for term in atom.terms[:width]:
-            name = self._variable(term)
+            if not isinstance(term, Variable):
+                raise _no_vertex(term)
+            name = term.name
             if name in ends:
                 self.same.append((name, twin := self._fresh(name), True))
                 name = twin
@@ -121,8 +165,8 @@ class NormalRule:
             ends.append(name)
         value = None
         for term in atom.terms[width:]:
-            value = self._variable(term) if isinstance(term, Variable) else self._fresh("value")
-            if value in self.values or isinstance(term, Constant):
+            value = term.name if isinstance(term, Variable) else ""
+            if not value or value in self.values:
                 value = self._fresh("value")
                 self.conditions.append(Binary("==", Variable(value), term))
             self.values.add(value)
@@ -140,7 +184,7 @@ class NormalRule:
             if isinstance(step, Assign):
                 self.aliases[step.variable] = expression
                 continue
-            for condition in conjuncts(expression):
+            for condition in _conjuncts(expression):
                 ends = self._two_vertices(condition)
                 if ends:
                     self.same.append(ends)
@@ -176,15 +220,14 @@ class NormalRule:
         found = self._resolved(term)
         if isinstance(found, Variable) and found.name in self.vertices:
             return found.name
-        raise Unfit(f"{found} stands where only vertices can")
-
-    def _variable(self, term: Term) -> str:
-        if isinstance(term, Variable):
-            return term.name
-        raise Unfit(f"{term} stands where only vertices can")
+        raise _no_vertex(found)
 
     def _two_vertices(self, node: Expression) -> tuple[str, str, bool] | None:
         match node:
             case Binary("==" | "!=", Variable(a), Variable(b)) if {a, b} <= self.vertices:
                 return (a, b, node.operator == "==")
         return None
+
+
+def _no_vertex(term: Expression) -> Unfit:
+    return Unfit(f"{term} stands where only vertices can")

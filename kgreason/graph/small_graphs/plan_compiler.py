@@ -12,69 +12,44 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.graph.small_graphs import bit_kernels as k
-from kgreason.graph.small_graphs.normal_form import Atom, NormalRule, project
-from kgreason.graph.small_graphs.weight_conditions import Range, Steps, Unfit, range_of
+from kgreason.graph.small_graphs.normal_form import Atom, NormalRule, Range, Unfit, project, range_of
 from kgreason.language.check.checked_program import Aggregation, CheckedProgram, Stratum
-from kgreason.language.check.expressions import names, rewrite
+from kgreason.language.check.expressions import COMPARISONS, names, rewrite
 from kgreason.language.check.genericity import check_generic, holds_edges, vertex_positions
 from kgreason.language.check.weight_visibility import bounds_below
-from kgreason.language.syntax.syntax_tree import Expression, Variable
+from kgreason.language.syntax.syntax_tree import Binary, Constant, Expression, Unary, Variable
 from kgreason.language.vocabulary import MONOTONIC
 
-LARGEST = 8
-"""Vertices of a subgraph: a relation between them has at most 64 pairs."""
-
+LARGEST = 8  # vertices of a subgraph: a relation between them has at most 64 pairs
 MOST_LOADED = 31  # bits of the flags of a pair
-
-WEIGHT = Variable("W")
-"""The variable of conditions on a single weight."""
+WEIGHT = Variable("W")  # in conditions on a single weight
 
 FUNCTIONS = {"sum": k.SUM, "count": k.COUNT, "min": k.LEAST, "max": k.GREATEST}
 DIRECTIONS: dict[tuple[int, ...], int] = {(0, 2): k.COLUMN, (2, 1): k.ROW, (0, 1): k.PLAIN}
 EQUALITIES: dict[tuple[int, ...], int] = {(0, 2): k.A_IS_Z, (2, 1): k.Z_IS_B, (0, 1): k.A_IS_B}
+_OPERATORS = {"+": k.ADD, "-": k.SUBTRACT, "*": k.TIMES, "/": k.DIVIDE, "&&": k.AND, "||": k.OR}
+_COMPARE = {"<": (k.BELOW, False), ">": (k.BELOW, True), "<=": (k.UP_TO, False), ">=": (k.UP_TO, True)}
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Plan for the interpreter, with the data it needs from a graph.
+    """Plan for the interpreter, with the data it needs from a graph."""
 
-    Attributes
-    ----------
-    code, constants
-        As described in `kgreason.graph.small_graphs.bit_kernels`.
-    loaded
-        For each word of edges: the edge predicate, and the conditions on `WEIGHT` that its edges meet.
-    slots
-        Edge predicates whose weights are read.
-    outputs
-        Number of output words per subgraph.
-    integers, doubles
-        Size of the working memory.
-    """
-
-    code: npt.NDArray[np.int64]
+    code: npt.NDArray[np.int64]  # as described in `kgreason.graph.small_graphs.bit_kernels`
     constants: npt.NDArray[np.float64]
+    # for each word of edges: the edge predicate, and the conditions on `WEIGHT` that its edges meet
     loaded: tuple[tuple[str, tuple[Expression, ...]], ...]
-    slots: tuple[str, ...]
-    outputs: int
-    integers: int
+    slots: tuple[str, ...]  # edge predicates whose weights are read
+    outputs: int  # number of output words per subgraph
+    integers: int  # size of the working memory
     doubles: int
 
 
 def compile_small(program: CheckedProgram, weights: Mapping[str, Range], also: Sequence[str] = ()) -> Plan:
     """Compile a program to a plan.
 
-    Parameters
-    ----------
-    weights
-        Least and greatest weight of each edge predicate of arity 3.
-    also
-        Predicates wanted besides ``program.derived``; the outputs are those of both, in this order.
-
-    Raises
-    ------
-    Unfit
-        If the interpreter cannot run the program; the message gives the reason.
+    `weights` holds the range of the weights of each edge predicate of arity 3, `also` the predicates wanted after
+    ``program.derived``. If the interpreter cannot run the program, `Unfit` gives the reason.
 
     Examples
     --------
@@ -89,9 +64,9 @@ def compile_small(program: CheckedProgram, weights: Mapping[str, Range], also: S
     if program.facts:
         raise Unfit(f"the rules state the fact {program.facts[0]}")
     program, outputs = project(program), (*program.derived, *also)
-    draft = _Compiler(program, weights, MOST_LOADED)
-    draft.plan(outputs)
-    return _Compiler(program, weights, len(draft.loaded)).plan(outputs)  # room for the loaded words only
+    trial = _Compiler(program, weights, MOST_LOADED)
+    trial.plan(outputs)
+    return _Compiler(program, weights, len(trial.loaded)).plan(outputs)  # room for the loaded words only
 
 
 class _Compiler:
@@ -109,7 +84,7 @@ class _Compiler:
         self.ranges: dict[str, Range] = {}  # of the values of derived predicates
         self.constants: dict[float, int] = {}
         self.code = [0] * k.HEADER
-        self.further = 0  # number of auxiliary words
+        self.further = 0  # auxiliary words
         self.kept = 2  # the first two are reserved for the terms met now
         self.turned: dict[int, int] = {}
         self.moving: set[int] = set()  # words changed by the current stratum
@@ -245,13 +220,13 @@ class _Term:
 
 
 class _RulePlan:
-    def __init__(self, book: _Compiler, rule: NormalRule) -> None:
-        self.book, self.rule = book, rule
+    def __init__(self, compiler: _Compiler, rule: NormalRule) -> None:
+        self.compiler, self.rule = compiler, rule
         self.ranges: dict[str, Range] = {}
         self.read: list[Atom] = []  # atoms whose values are read
         self.conditions = list(rule.conditions)
         self.terms = [self._term(atom) for atom in rule.positives]
-        self.terms += [_Term(book.word(a.predicate), a.vertices, positive=False) for a in rule.negatives]
+        self.terms += [_Term(compiler.word(a.predicate), a.vertices, positive=False) for a in rule.negatives]
         self.terms += [_Term(None, (a, b), equal) for a, b, equal in rule.same]
 
     def write(self) -> None:
@@ -266,7 +241,7 @@ class _RulePlan:
         third |= {v for t in self.terms for v in t.vertices} - set(ends)
         order = [*ends, *[""] * (2 - len(ends)), *third]
         places = {name: i for i, name in enumerate(order) if name}
-        word = self.book.word(rule.head.predicate)
+        word = self.compiler.word(rule.head.predicate)
         source = -1 if third else 1
         if total is None and not self.read and not self.conditions:
             if len(ends) < len(rule.head.vertices):
@@ -283,17 +258,21 @@ class _RulePlan:
         used = atom.value is not None and total is not None and total.argument is not None
         used = used and atom.value in names(total.argument)  # type: ignore[union-attr, arg-type]
         conditions: tuple[Expression, ...] = ()
-        if used or any(len(names(c)) > 1 for c in about) or (about and atom.predicate in self.book.tables):
+        if (
+            used
+            or any(len(names(c)) > 1 for c in about)
+            or (about and atom.predicate in self.compiler.tables)
+        ):
             self.read.append(atom)
         elif about:
             self.conditions = [c for c in self.conditions if c not in about]
             conditions = tuple(self._alone(c, atom) for c in about)
-        return _Term(self.book.word(atom.predicate, conditions), atom.vertices)
+        return _Term(self.compiler.word(atom.predicate, conditions), atom.vertices)
 
     def _alone(self, condition: Expression, atom: Atom) -> Expression:
         """Condition on the weight of one atom, normalized so that rules share it."""
         found = rewrite(condition, lambda n: WEIGHT if isinstance(n, Variable) else n)
-        trial = Steps({}, {}, {WEIGHT.name: self.book.weights.get(atom.predicate, Range(0, 1))})
+        trial = _Steps({}, {}, {WEIGHT.name: self.compiler.weights.get(atom.predicate, Range(0, 1))})
         trial.register(WEIGHT.name)
         trial.condition(found)
         return found
@@ -311,7 +290,7 @@ class _RulePlan:
                 raise Unfit(f"more than three variables depend on each other: {self.rule.text}")
             others = [t for t in self.terms if variable not in t.vertices]
             self.terms = [t for t in self.terms if variable in t.vertices]
-            word = self.book.fresh()
+            word = self.compiler.fresh()
             places = {name: i for i, name in enumerate(ends)} | {variable: 2}
             self._operation(k.COMBINE, word, -1, places)
             self.terms = [*others, _Term(word, tuple(ends))]
@@ -319,11 +298,11 @@ class _RulePlan:
     def _operation(
         self, kind: int, word: int, source: int, places: Mapping[str, int], total: tuple[int, int] = (0, 0)
     ) -> None:
-        again = any(t.word is not None and self.book.live(t.word) for t in self.terms)
+        again = any(t.word is not None and self.compiler.live(t.word) for t in self.terms)
         written = [number for t in self.terms for number in self._written(t, places)]
-        kept = self.book.keep() if kind == k.TOTAL else 0
-        rest = [self.book.put([len(written) // 3, *written]), kept, *total]
-        self.book.operation(kind, word, source, rest, again=again)
+        kept = self.compiler.keep() if kind == k.TOTAL else 0
+        rest = [self.compiler.put([len(written) // 3, *written]), kept, *total]
+        self.compiler.operation(kind, word, source, rest, again=again)
 
     def _written(self, term: _Term, places: Mapping[str, int]) -> tuple[int, int, int]:
         flip = 0 if term.positive else -1
@@ -337,10 +316,10 @@ class _RulePlan:
         if ends == (2,):
             return k.ROW, term.word, flip
         if ends == (1,):
-            return k.PLAIN, self.book.transposed(term.word), flip
+            return k.PLAIN, self.compiler.transposed(term.word), flip
         if ends in DIRECTIONS:
             return DIRECTIONS[ends], term.word, flip
-        return DIRECTIONS[ends[::-1]], self.book.transposed(term.word), flip
+        return DIRECTIONS[ends[::-1]], self.compiler.transposed(term.word), flip
 
     def _shape(self) -> int:
         head = self.rule.head.vertices
@@ -350,11 +329,11 @@ class _RulePlan:
 
     def _total(self, places: Mapping[str, int]) -> int:
         """Write a total: the steps before it, the aggregate, the steps after it."""
-        steps = Steps(self.book.constants, places, self.ranges)
+        steps = _Steps(self.compiler.constants, places, self.ranges)
         values: list[int] = []
         for atom in self.read:
             assert atom.value is not None
-            table, slot, self.ranges[atom.value] = self.book.value(atom.predicate)
+            table, slot, self.ranges[atom.value] = self.compiler.value(atom.predicate)
             ends = [*(places[v] for v in atom.vertices), *[-1] * (2 - len(atom.vertices))]
             values += [table, slot, *ends, steps.register(atom.value)]
         for condition in self.conditions:
@@ -362,7 +341,8 @@ class _RulePlan:
         total = self.rule.aggregation
         function, argument = k.EXISTS, 0
         if total is not None:
-            function = FUNCTIONS.get(_plain(total), -1)
+            name = total.function[1:] if total.function in MONOTONIC else total.function
+            function = FUNCTIONS.get(name, -1)
             if function < 0:
                 raise Unfit(f"`{total.function}` is none of {', '.join(FUNCTIONS)}")
             if function != k.COUNT and total.argument is not None:
@@ -372,16 +352,16 @@ class _RulePlan:
         if total is not None:
             result = steps.register(total.variable)
             self.ranges[total.variable] = self._range(total, function)
-            if any(t.word is not None and self.book.live(t.word) for t in self.terms):
+            if any(t.word is not None and self.compiler.live(t.word) for t in self.terms):
                 self._check_recursive(total, function)
             for condition in self.rule.after:
                 if names(condition) != {total.variable}:
                     raise Unfit(f"`{condition}` is not about {total.variable} alone")
                 steps.condition(condition)
         if self.rule.head.value is not None:
-            table = self.book.tables[self.rule.head.predicate]
-            self.book.ranges[self.rule.head.predicate] = self.ranges[self.rule.head.value]
-        put = self.book.put
+            table = self.compiler.tables[self.rule.head.predicate]
+            self.compiler.ranges[self.rule.head.predicate] = self.ranges[self.rule.head.value]
+        put = self.compiler.put
         numbers = [function, argument, result, put(steps.take()), table, put(before)]
         return put([*numbers, len(self.read), *values])
 
@@ -402,5 +382,82 @@ class _RulePlan:
         return Range(k.MOST * min(one.low, 0), k.MOST * max(one.high, 0), one.whole)
 
 
-def _plain(total: Aggregation) -> str:
-    return total.function[1:] if total.function in MONOTONIC else total.function
+class _Steps:
+    """Steps of one rule (`bit_kernels`), from the registers of the plan's constants, to which new ones are added."""
+
+    def __init__(
+        self, constants: dict[float, int], levels: Mapping[str, int], ranges: Mapping[str, Range]
+    ) -> None:
+        self.constants = constants
+        self.levels = levels  # 0 to 2 for each vertex variable
+        self.ranges = ranges  # of each value variable
+        self.registers: dict[str, int] = {}
+        self.used = 0
+        self.steps: list[tuple[int, int, int, int]] = []
+
+    def register(self, name: str = "") -> int:
+        """Register of a variable, or a free one."""
+        if name in self.registers:
+            return self.registers[name]
+        if self.used == k.MOST - 1:  # the last one is reserved for the kernel
+            raise Unfit("a rule has too many values")
+        self.used += 1
+        if name:
+            self.registers[name] = self.used - 1
+        return self.used - 1
+
+    def value(self, node: Expression) -> int:
+        """Compile a value; returns its register."""
+        range_of(node, self.ranges)
+        match node:
+            case Variable(name):
+                return self.registers[name]
+            case Constant(value):
+                return self.constants.setdefault(float(value), k.CONSTANT + len(self.constants))  # type: ignore[arg-type]
+            case Unary(_, operand):
+                return self.value(Binary("-", Constant(0), operand))
+            case Binary(operator, left, right):
+                a, b = self.value(left), self.value(right)
+                return self._step(_OPERATORS[operator], self.register(), a, b)
+        raise AssertionError(node)
+
+    def condition(self, node: Expression) -> None:
+        """Compile a condition that must hold."""
+        self._truth(node, -1)
+
+    def take(self) -> list[int]:
+        """Return the steps so far, encoded for a plan, and start a new list."""
+        found = [len(self.steps), *(number for step in self.steps for number in step)]
+        self.steps = []
+        return found
+
+    def _truth(self, node: Expression, target: int | None = None) -> int:
+        """Compile a condition to 1 or 0 in a register, or to a test if the target is -1."""
+        target = self.register() if target is None else target
+        match node:
+            case Unary("!", operand):
+                inner = self._truth(operand)
+                return self._step(k.NOT, target, inner, inner)
+            case Binary("&&" | "||", left, right):
+                a, b = self._truth(left), self._truth(right)
+                return self._step(_OPERATORS[node.operator], target, a, b)
+            case Binary("!=", left, right):
+                equal = self._equal(left, right, self.register())
+                return self._step(k.NOT, target, equal, equal)
+            case Binary("==", left, right):
+                return self._equal(left, right, target)
+            case Binary(operator, left, right) if operator in COMPARISONS:
+                code, swapped = _COMPARE[operator]
+                a, b = self.value(left), self.value(right)
+                return self._step(code, target, *((b, a) if swapped else (a, b)))
+        raise Unfit(f"`{node}` is more than a comparison")
+
+    def _equal(self, left: Expression, right: Expression, target: int) -> int:
+        match left, right:
+            case Variable(a), Variable(b) if {a, b} <= self.levels.keys():
+                return self._step(k.MEET, target, self.levels[a], self.levels[b])
+        return self._step(k.EQUAL, target, self.value(left), self.value(right))
+
+    def _step(self, operator: int, target: int, a: int, b: int) -> int:
+        self.steps.append((operator, target, a, b))
+        return target

@@ -21,14 +21,13 @@ R = TypeVar("R")
 _TASKS = 2_048  # approximate number of tasks
 _PIECES = 64  # maximum per hub
 _ALL = np.iinfo(np.int64).max
+_PATTERNS, _VALUES = 1 << 10, 1 << 8  # initial capacities
 
 
 def tasks(adjacency: Adjacency) -> Ints:
     """Split the search into ranges of roots, and the search from a hub into ranges of its extensions.
 
-    Returns
-    -------
-    int64, shape (tasks, 4): start and stop of the roots, start and stop of the extensions at depth one.
+    Returns start and stop of the roots, and start and stop of the extensions at depth one; int64, shape (tasks, 4).
 
     Examples
     --------
@@ -61,52 +60,30 @@ def tasks(adjacency: Adjacency) -> Ints:
 
 
 def shared(work: Callable[[], Callable[[Ints], R | None]], todo: Ints) -> list[R]:
-    """Run tasks on all cores; `work` makes a thread's task function, with buffers of its own.
-
-    Returns
-    -------
-    Results of the tasks in order, without `None`.
-    """
+    """Run tasks on all cores: their results without `None`; `work` makes the function of a thread, with its buffers."""
     waiting = iter(range(len(todo)))
     found: dict[int, R] = {}
 
-    def some() -> None:
+    def thread() -> None:
         do = work()
         for number in waiting:
             if (result := do(todo[number].copy())) is not None:
                 found[number] = result
 
-    together(some, len(todo), lambda: deque(waiting, maxlen=0))
+    together(thread, len(todo), lambda: deque(waiting, maxlen=0))
     return [found[number] for number in sorted(found)]
-
-
-_PATTERNS, _VALUES = 1 << 10, 1 << 8  # initial capacities
 
 
 @dataclass(frozen=True, eq=False)
 class Census:
-    """Patterns of the connected sets of x vertices: equal colours and ties, vertex by vertex.
-
-    Attributes
-    ----------
-    x
-        Number of vertices.
-    slots, nodes
-        Trie of the patterns of 0 .. x vertices: hash table of nodes; parent and value of each node.
-    first
-        First node that is a complete pattern; there are P of them.
-    counts
-        Subgraphs of each pattern, shape (P,).
-    examples
-        One subgraph of each pattern, shape (P, x), vertices of the graph.
-    """
+    """Patterns of the connected sets of x vertices: equal colours and ties, vertex by vertex."""
 
     x: int
-    slots: Ints
-    nodes: Ints
-    first: int
-    counts: Ints
-    examples: Ints
+    slots: Ints  # hash table of the nodes of a trie of the patterns of 0 .. x vertices
+    nodes: Ints  # parent and value of each node
+    first: int  # first node that is a complete pattern; there are P of them
+    counts: Ints  # subgraphs of each pattern, shape (P,)
+    examples: Ints  # one subgraph of each pattern, shape (P, x), vertices of the graph
 
     @property
     def total(self) -> int:
@@ -151,9 +128,9 @@ class Walk:
         self.joint = np.zeros(n, dtype=np.int64)
         self.extension = np.zeros(n + 1, dtype=np.int32)
         self.place = np.zeros(n, dtype=np.int32)
-        self.room(_VALUES)
+        self.allocate(_VALUES)
 
-    def room(self, size: int) -> None:
+    def allocate(self, size: int) -> None:
         """Allocate the value tables of `census`, from `kind` to `before`, with `size` slots (load at most one half)."""
         kinds = np.int64, np.int32, np.int64, np.int64, np.int64, np.int64
         kind = np.zeros(self.adjacency.n + 1, dtype=np.int32)
@@ -166,18 +143,12 @@ class Walk:
         graph = self.x, a.bits, a.low, a.indptr, a.neighbour, a.tie, a.colour
         return *graph, self.head, *self.frames, self.joint, self.extension, self.place
 
-    def begin(self, task: Ints) -> None:
-        """Move to the first root of a task."""
-        self.head[:2] = task[0], 0
-
 
 def census(adjacency: Adjacency, x: int, limit: int | None = None) -> Census:
-    """Count the connected sets of x vertices by pattern, on all cores.
+    """Count the connected sets of x vertices, 1 to 6, by pattern, on all cores.
 
     Parameters
     ----------
-    x
-        From 1 to 6.
     limit
         Stop soon after the count exceeds it; the total is then only known to be greater.
 
@@ -204,17 +175,18 @@ def census(adjacency: Adjacency, x: int, limit: int | None = None) -> Census:
         return _merged(x, [_small(adjacency, x)], adjacency)
     bound, lock = _ALL if limit is None else limit, threading.Lock()
     tries: list[_Trie] = []
-    counted = [0]
+    total = 0
 
     def work() -> Callable[[Ints], None]:
         walk, trie = Walk(adjacency, x), _Trie(x)
         tries.append(trie)
 
         def do(task: Ints) -> None:
-            if counted[0] <= bound:
-                many = _count(walk, trie, task, bound - counted[0])
+            nonlocal total
+            if total <= bound:
+                count = _count(walk, trie, task, bound - total)
                 with lock:
-                    counted[0] += many
+                    total += count
 
         return do
 
@@ -223,18 +195,17 @@ def census(adjacency: Adjacency, x: int, limit: int | None = None) -> Census:
 
 
 def _count(walk: Walk, trie: _Trie, task: Ints, limit: int) -> int:
-    walk.begin(task)
-    walk.head[2:4] = trie.used, 0
+    walk.head[:] = task[0], 0, trie.used, 0
     status = kernels.MORE_VALUES
     while status not in (kernels.DONE, kernels.TOO_MANY):
         found: tuple[Any, ...] = trie.slots, trie.nodes, trie.counts, trie.examples, limit
-        given: tuple[Any, ...] = task, *walk.arguments, *walk.values, *found
-        status = kernels.census(*given)
+        arguments: tuple[Any, ...] = task, *walk.arguments, *walk.values, *found
+        status = kernels.census(*arguments)
         trie.used = int(walk.head[2])
         if status == kernels.MORE_PATTERNS:
             trie.grow()
         elif status == kernels.MORE_VALUES:
-            walk.room(2 * len(walk.values[1]))
+            walk.allocate(2 * len(walk.values[1]))
     if status == kernels.TOO_MANY:
         walk.joint[:] = 0
     return int(walk.head[3])
@@ -266,7 +237,7 @@ def _merged(x: int, tries: Sequence[_Trie], adjacency: Adjacency) -> Census:
     """Merge tries level by level, ordered by parent and value, independent of which thread met a pattern first."""
     tries = [t for t in tries if t.used]
     number = [np.zeros(t.used + 1, dtype=np.int64) for t in tries]
-    level = [_levels(t, x) for t in tries]
+    level = [_depths(t, x) for t in tries]
     levels, first, rows = [np.zeros((1, 2), dtype=np.int64)], 1, np.zeros((0, 2), dtype=np.int64)
     for depth in range(1, x + 1):
         at = [np.flatnonzero(found == depth) for found in level]
@@ -294,7 +265,7 @@ def _merged(x: int, tries: Sequence[_Trie], adjacency: Adjacency) -> Census:
     return Census(x, slots, nodes, first, counts, adjacency.original[examples])
 
 
-def _levels(trie: _Trie, x: int) -> Ints:
+def _depths(trie: _Trie, x: int) -> Ints:
     """Number of vertices of each node; parents precede their children."""
     level = np.zeros(trie.used + 1, dtype=np.int64)
     parents = trie.nodes[1 : trie.used + 1, 0]

@@ -123,7 +123,7 @@ def back(
 
 
 @kernel
-def _valued(value: int, keys: Ints, used: Shorts) -> int:
+def _value_slot(value: int, keys: Ints, used: Shorts) -> int:
     """Slot of a value in the small table, or the empty slot for it."""
     mask = len(keys) - 1
     h = value * GOLDEN
@@ -134,7 +134,7 @@ def _valued(value: int, keys: Ints, used: Shorts) -> int:
 
 
 @kernel
-def _sorted(
+def _number_values(
     first: int, size: int, joint: Ints, extension: Shorts, kind: Shorts,
     keys: Ints, used: Shorts, listed: Ints, here: Ints, before: Ints,
 ) -> int:  # fmt: skip
@@ -142,10 +142,10 @@ def _sorted(
     many = 0
     for j in range(first, size):
         value = joint[extension[j]]
-        slot = _valued(value, keys, used)
+        slot = _value_slot(value, keys, used)
         if used[slot] == 0:
             if 2 * many >= len(keys):
-                _forgotten(many, listed, used)
+                _clear(many, listed, used)
                 return -1
             keys[slot] = value
             used[slot] = many + 1
@@ -158,14 +158,14 @@ def _sorted(
 
 
 @kernel
-def _forgotten(many: int, listed: Ints, used: Shorts) -> None:
+def _clear(many: int, listed: Ints, used: Shorts) -> None:
     """Clear the small table."""
     for q in range(many):
         used[listed[q]] = 0
 
 
 @kernel
-def _shown(found: int, depth: int, w: int, u: int, chosen: Ints, examples: Rows) -> None:
+def _store_example(found: int, depth: int, w: int, u: int, chosen: Ints, examples: Rows) -> None:
     """Store the chosen vertices, w and u as the example of a pattern."""
     for a in range(depth):
         examples[found, a] = chosen[a]
@@ -174,7 +174,7 @@ def _shown(found: int, depth: int, w: int, u: int, chosen: Ints, examples: Rows)
 
 
 @kernel
-def _last_of(
+def _last_extension(
     q: int, w: int, i: int, size: int, indptr: Ints, neighbour: Shorts, extension: Shorts, kind: Shorts,
 ) -> int:  # fmt: skip
     """Last extension of this kind after the i-th, which is w, that is not a neighbour of w."""
@@ -195,7 +195,7 @@ def _last_of(
 
 
 @kernel
-def _beside(
+def _count_neighbours(
     prefix: int, i: int, depth: int, shift: int,
     root: int, w: int, indptr: Ints, neighbour: Shorts, tie: Shorts, colour: Shorts,
     head: Ints, chosen: Ints, joint: Ints, place: Shorts, kind: Shorts, apart: Ints,
@@ -219,7 +219,7 @@ def _beside(
             before = head[2]
             found = child(prefix, known | colour[u] | tie[e] << shift, slots, nodes, head)
             if found > before:
-                _shown(found, depth, w, neighbour[e], chosen, examples)
+                _store_example(found, depth, w, neighbour[e], chosen, examples)
             counts[found] += 1
     return fresh
 
@@ -241,10 +241,8 @@ def census(
     ----------
     task
         Roots from ``task[0]`` to ``task[1]``; first vertices among their extensions from ``task[2]`` to ``task[3]``.
-    x, bits, low
-        Number of vertices; width of a tie and of a colour.
-    indptr, neighbour, tie, colour
-        `Adjacency`.
+    x, bits, low, indptr, neighbour, tie, colour
+        Number of vertices; width of a tie and of a colour; `Adjacency`.
     head
         Root, depth, number of nodes of the trie, and number of subgraphs counted so far.
     chosen, at, end, node
@@ -257,17 +255,13 @@ def census(
         Small hash table of values, `used` initially 0; its length is a power of two. Slot of each value, by number.
     here, apart, before
         By number of a value: remaining extensions with it, those of them that are not neighbours of the chosen one, and
-        the
-        node of the subgraph with one of them.
+        the node of the subgraph with one of them.
     slots, nodes, counts, examples
         Trie: hash table, parent and value of each node, its number of subgraphs, and one of them.
     limit
         Number of subgraphs after which to stop.
 
-    Returns
-    -------
-    int
-        `DONE`, `TOO_MANY`, or which arrays to enlarge: then call again with unchanged `head`.
+    Returns `DONE`, `TOO_MANY`, or which arrays to enlarge: then call again with unchanged `head`.
     """
     last = x - 2
     shift = low + bits * last
@@ -286,14 +280,14 @@ def census(
         stop = min(size, task[3]) if depth == 1 else size
         if depth == last:
             head[1] = depth
-            many = _sorted(at[depth], size, joint, extension, kind, keys, used, listed, here, before)
+            many = _number_values(at[depth], size, joint, extension, kind, keys, used, listed, here, before)
             if many < 0:
                 return MORE_VALUES
             for i in range(at[depth], stop):
                 w = extension[i]
                 if head[2] + many + indptr[w + 1] - indptr[w] + 2 > len(nodes):  # all may be new
                     at[depth] = i
-                    _forgotten(many, listed, used)
+                    _clear(many, listed, used)
                     return MORE_PATTERNS
                 here[kind[i]] -= 1
                 for q in range(many):
@@ -301,7 +295,7 @@ def census(
                 prefix = before[kind[i]]
                 if prefix == 0:
                     prefix = before[kind[i]] = child(node[depth], joint[w], slots, nodes, head)
-                fresh = _beside(
+                fresh = _count_neighbours(
                     prefix, i, depth, shift, root, w, indptr, neighbour, tie, colour,
                     head, chosen, joint, place, kind, apart, slots, nodes, counts, examples,
                 )  # fmt: skip
@@ -311,13 +305,13 @@ def census(
                         found = child(prefix, keys[listed[q]], slots, nodes, head)
                         counts[found] += apart[q]
                         if found > known:
-                            u = _last_of(q, w, i, size, indptr, neighbour, extension, kind)
-                            _shown(found, depth, w, u, chosen, examples)
+                            u = _last_extension(q, w, i, size, indptr, neighbour, extension, kind)
+                            _store_example(found, depth, w, u, chosen, examples)
                 head[3] += fresh + size - 1 - i
                 if head[3] > limit:
-                    _forgotten(many, listed, used)
+                    _clear(many, listed, used)
                     return TOO_MANY
-            _forgotten(many, listed, used)
+            _clear(many, listed, used)
         elif at[depth] < stop:
             if head[2] + 1 >= len(nodes):
                 head[1] = depth
@@ -340,14 +334,8 @@ def census(
 def pair_cells(indptr: Ints, target: Ints, kind: Ints, members: Ints, cells: Ints) -> None:
     """Write the kind of every ordered pair of the vertices of each row of `members` into `cells`, 0 for none.
 
-    Parameters
-    ----------
-    indptr, target, kind
-        Directed graph in compressed rows, with distinct targets ascending in each row; kind of each entry.
-    members
-        Shape (N, x).
-    cells
-        Shape (N, x, x).
+    The directed graph is in compressed rows, with distinct targets ascending in each row, and the kind of each entry;
+    shapes are (N, x) and (N, x, x).
     """
     count, x = members.shape
     for i in range(count):

@@ -32,7 +32,9 @@ def visit_all(
     threshold: Ints | None = None,
     advance: Callable[[int], None] = lambda _: None,
 ) -> tuple[Ints, Ints]:
-    """Visit every subgraph and return the selected ones.
+    """Visit every subgraph and return the selected ones: vertices in visiting order, shape (N, x), and kinds.
+
+    The order of rows depends only on the graph.
 
     Parameters
     ----------
@@ -44,12 +46,6 @@ def visit_all(
         For `DRAW`, by class: approximate number drawn of 2^31 subgraphs.
     advance
         Called with the number of subgraphs visited since the last call, by any thread.
-
-    Returns
-    -------
-    members, kinds
-        int64, shape (N, x) and (N,): vertices of the graph in visiting order; the order of rows depends only on the
-        graph.
     """
     c, a, x = catalogue.census, catalogue.adjacency, catalogue.x
     known = catalogue.class_of[: len(c.nodes)].astype(np.int64)
@@ -61,13 +57,13 @@ def visit_all(
         bound[known >= 0] = threshold[known[known >= 0]]
     pools = pools or Pools.none(x, len(catalogue.forms), catalogue.graph.n)
 
-    def look(members: Ints, kinds: Ints) -> tuple[Ints, Ints]:
+    def select_ambiguous(members: Ints, kinds: Ints) -> tuple[Ints, Ints]:
         """Classify and select subgraphs of ambiguous patterns, as is done for others during the visit."""
         keep = np.ones(len(members), dtype=np.bool_)
-        open_ = np.flatnonzero(catalogue.class_of[kinds] < 0)
-        if len(open_):
-            kinds[open_] = catalogue.resolve(members[open_], kinds[open_])
-            keep[open_] = _kept(catalogue, members[open_], kinds[open_], wanted, pools, need, threshold)
+        at = np.flatnonzero(catalogue.class_of[kinds] < 0)
+        if len(at):
+            kinds[at] = catalogue.resolve(members[at], kinds[at])
+            keep[at] = _kept(catalogue, members[at], kinds[at], wanted, pools, need, threshold)
         return members[keep], kinds[keep]
 
     if x == 1:
@@ -75,16 +71,16 @@ def visit_all(
         _, rank = np.unique(a.colour, return_inverse=True)
         kinds = np.empty(len(members), dtype=np.int64)
         kinds[a.original] = c.first + rank.reshape(-1)
-        members, kinds = look(members, kinds)
+        members, kinds = select_ambiguous(members, kinds)
         keep = _kept(catalogue, members, kinds, wanted, pools, need, threshold)
         return members[keep], kinds[keep]
     marks, mine = catalogue.marks[a.original], pools.renumbered(a.original)
     test = (need, mine.ranks, catalogue.class_of, catalogue.orders, *mine.arrays)
     block = _BLOCK if catalogue.ambiguous else _ALL
-    return _visited(a, c, action, marks, bound, test, look, block, advance)
+    return _visited(a, c, action, marks, bound, test, select_ambiguous, block, advance)
 
 
-def listed(adjacency: Adjacency, found: Census) -> Ints:
+def _listed(adjacency: Adjacency, found: Census) -> Ints:
     """All connected sets of x >= 2 vertices that a census has counted; shape (N, x), vertices of the graph."""
     size, x = len(found.nodes), found.x
     zeros = np.zeros(max(size, adjacency.n), dtype=np.int64)
@@ -101,7 +97,7 @@ def _visited(
     marks: Ints,
     bound: Ints,
     test: tuple[Any, ...],
-    look: Callable[[Ints, Ints], tuple[Ints, Ints]] = lambda members, kinds: (members, kinds),
+    select: Callable[[Ints, Ints], tuple[Ints, Ints]] = lambda members, kinds: (members, kinds),
     block: int = _ALL,
     advance: Callable[[int], None] = lambda _: None,
 ) -> tuple[Ints, Ints]:
@@ -114,15 +110,15 @@ def _visited(
         out = np.zeros((_ROWS, x + 1), dtype=np.int64)
 
         def do(task: Ints) -> Ints:
-            walk.begin(task)
+            walk.head[:2] = task[0], 0
             counts[:] = 0
-            looked: tuple[Any, ...] = c.slots, c.nodes, action, counts, marks, mark, bound
-            given: tuple[Any, ...] = task, *walk.arguments, *looked, need, *room, *arrays, out
+            selection: tuple[Any, ...] = c.slots, c.nodes, action, counts, marks, mark, bound
+            arguments: tuple[Any, ...] = task, *walk.arguments, *selection, need, *room, *arrays, out
             found: list[Ints] = []
             more = 1
             while more:
                 walk.head[3] = 0
-                more = visit(*given)
+                more = visit(*arguments)
                 found.append(out[: walk.head[3]].copy())
             advance(int(counts.sum()))
             return np.concatenate(found)
@@ -130,12 +126,11 @@ def _visited(
         return do
 
     # processed in an order that does not depend on the number of threads
-    todo, found = tasks(a), [(np.empty((0, x), dtype=np.int64), np.empty(0, dtype=np.int64))]
+    todo, none = tasks(a), np.empty((0, x + 1), dtype=np.int64)
+    found = [(none[:, :x], none[:, x])]
     for start in range(0, len(todo), block):
-        rows = np.concatenate(
-            [np.empty((0, x + 1), dtype=np.int64), *shared(work, todo[start : start + block])]
-        )
-        found.append(look(a.original[rows[:, :x]], rows[:, x].copy()))
+        rows = np.concatenate([none, *shared(work, todo[start : start + block])])
+        found.append(select(a.original[rows[:, :x]], rows[:, x].copy()))
     return np.concatenate([m for m, _ in found]), np.concatenate([k for _, k in found])
 
 
@@ -157,17 +152,12 @@ def _kept(
     if len(at) and threshold is not None:
         share = min(2**31, 2**31 * _OPEN // max(catalogue.ambiguous, 1))
         bound = np.append(threshold, share)[known[at]]
-        keep[at] = _hashed(catalogue.marks[members[at]].sum(axis=1)) < bound
+        hashed = catalogue.marks[members[at]].sum(axis=1) * np.int64(GOLDEN)  # as in `visit`
+        keep[at] = (hashed >> 32) & 0x7FFFFFFF < bound
     at = np.flatnonzero(what == TEST)
     if len(at):
         keep[at] = ~pools.finds(catalogue.ordered(members[at], kinds[at]), classes[at], need)
     return keep
-
-
-def _hashed(sums: Ints) -> Ints:
-    """Hash of the mark sums of subgraphs, as in `visit`."""
-    h = sums * np.int64(GOLDEN)
-    return (h >> 32) & 0x7FFFFFFF
 
 
 @kernel
@@ -176,7 +166,7 @@ def visit(
     head: Ints, chosen: Ints, at: Ints, end: Ints, node: Ints, joint: Ints, extension: Shorts, place: Shorts,
     slots: Ints, nodes: Rows, action: Bytes, counts: Ints,
     marks: Ints, mark: Ints, threshold: Ints,
-    need: int, ordered: Ints, open_: Ints, ranks: Shorts, class_of: Shorts, orders: Rows,
+    need: int, ordered: Ints, candidates: Ints, ranks: Shorts, class_of: Shorts, orders: Rows,
     first_turn: Ints, turns: Rows, first_member: Ints, pool: Rows, apart: Ints, width: int, taken: Ints,
     out: Rows,
 ) -> int:  # fmt: skip
@@ -194,17 +184,13 @@ def visit(
         Incremented by the number of subgraphs of each pattern.
     marks, mark, threshold
         Random number of each vertex; buffer for their sums; and by pattern the bound, at most 2^31: a subgraph is drawn
-        if
-        31 mixed bits of its sum are below it.
+        if 31 mixed bits of its sum are below it.
     need .. taken
         As in `covered`.
     out
         Rows of vertices and pattern. ``head[3]`` is the number of rows written.
 
-    Returns
-    -------
-    int
-        0 if finished; 1 if `out` is full: then call again.
+    Returns 0 if finished; 1 if `out` is full: then call again.
     """
     last = x - 1
     while head[0] < task[1]:
@@ -231,7 +217,7 @@ def visit(
                         wanted = (h >> 32) & 0x7FFFFFFF < threshold[found]
                     elif what == TEST:
                         wanted = not covered(
-                            found, x, need, chosen, ordered, open_, ranks, class_of, orders,
+                            found, x, need, chosen, ordered, candidates, ranks, class_of, orders,
                             first_turn, turns, first_member, pool, apart, width, taken,
                         )  # fmt: skip
                     else:
@@ -264,12 +250,7 @@ def visit(
 
 
 def count_connected(graph: KnowledgeGraph, x: int, limit: int | None = None) -> int:
-    """Count the vertex sets of size x whose induced subgraph is weakly connected.
-
-    Parameters
-    ----------
-    limit
-        Stop soon after the count exceeds it; the returned value is then only known to be greater.
+    """Count the vertex sets of size x whose induced subgraph is weakly connected; for `limit` see `census`.
 
     Examples
     --------
@@ -281,11 +262,7 @@ def count_connected(graph: KnowledgeGraph, x: int, limit: int | None = None) -> 
 
 
 def connected_subgraphs(graph: KnowledgeGraph, x: int, limit: int | None = None) -> Members:
-    """List the vertex sets of size x whose induced subgraph is weakly connected.
-
-    Returns
-    -------
-    int64, shape (count, x); each set once, in unspecified order.
+    """List the vertex sets of size x whose induced subgraph is weakly connected, each once; int64, shape (count, x).
 
     Raises
     ------
@@ -302,20 +279,14 @@ def connected_subgraphs(graph: KnowledgeGraph, x: int, limit: int | None = None)
     found = census(adjacency, x, limit)
     if limit is not None and found.total > limit:
         raise too_many(x, limit)
-    return np.arange(graph.n, dtype=np.int64).reshape(-1, 1) if x == 1 else listed(adjacency, found)
+    return np.arange(graph.n, dtype=np.int64).reshape(-1, 1) if x == 1 else _listed(adjacency, found)
 
 
 def attacked_subgraphs(graph: KnowledgeGraph, x: int, limit: int | None = None) -> list[Members]:
     """List the sets that an attacker may know: per component C the connected sets of min(x, |C|) vertices.
 
-    Returns
-    -------
-    One array for each size that occurs, ascending; sizes below x hold whole components.
-
-    Raises
-    ------
-    AnonymizationError
-        If there are more than `limit` sets with x vertices.
+    There is one array for each size that occurs, ascending; sizes below x hold whole components. More than `limit` sets
+    with x vertices raise `AnonymizationError`.
 
     References
     ----------
@@ -335,14 +306,10 @@ def attacked_subgraphs(graph: KnowledgeGraph, x: int, limit: int | None = None) 
 def small_components(graph: KnowledgeGraph, x: int) -> list[Members]:
     """Components with fewer than x vertices; an array for each size, ascending."""
     _, component = graph.components()
-    sizes = np.bincount(component, minlength=0)
-    size_of = sizes[component]
+    size_of = np.bincount(component)[component]
     by_component = np.argsort(component, kind="stable")
-    groups = []
-    for size in np.unique(size_of[size_of < x]):
-        rows = by_component[size_of[by_component] == size]
-        groups.append(rows.reshape(-1, int(size)).astype(np.int64))
-    return groups
+    sizes = np.unique(size_of[size_of < x]).tolist()
+    return [by_component[size_of[by_component] == size].reshape(-1, size) for size in sizes]
 
 
 def too_many(x: int, limit: int) -> AnonymizationError:

@@ -18,29 +18,16 @@ _STEPS = 4_000  # of the search for disjoint images; an unfinished search counts
 
 @dataclass(frozen=True, eq=False)
 class Pools:
-    """Members of classes.
+    """Members of classes, in canonical order, in which images are looked up."""
 
-    Attributes
-    ----------
-    members
-        Shape (N, x), in canonical order, sorted by class.
-    first
-        Those of class c are ``members[first[c]:first[c + 1]]``, at most 63.
-    first_turn, turns
-        Automorphisms of the classes.
-    ranks
-        Rank of the in-degree of each vertex, then of its out-degree; members may have vertices beyond those of the
-        graph.
-    width
-        Number of ranks.
-    """
-
-    members: Ints
-    first: Ints
-    first_turn: Ints
+    members: Ints  # shape (N, x), sorted by class
+    first: Ints  # those of class c are ``members[first[c]:first[c + 1]]``, at most 63
+    first_turn: Ints  # automorphisms of class c are ``turns[first_turn[c]:first_turn[c + 1]]``
     turns: Ints
-    ranks: Shorts
-    width: int
+    ranks: (
+        Shorts  # of the in-degree of each vertex, then of its out-degree; also of vertices outside the graph
+    )
+    width: int  # number of ranks
 
     @classmethod
     def none(cls, x: int, classes: int = 0, n: int = 0) -> Pools:
@@ -68,24 +55,23 @@ class Pools:
     def renumbered(self, original: Vertices) -> Pools:
         """The same pools with vertices numbered as in an adjacency; other vertices keep their numbers."""
         n, total = len(original), len(self.ranks) // 2
-        rank = np.arange(total, dtype=np.int64)
-        rank[original] = np.arange(n)
+        number = np.arange(total, dtype=np.int64)
+        number[original] = np.arange(n)
         ranks = self.ranks.reshape(2, total).copy()
         ranks[:, :n] = ranks[:, original]
-        found = replace(self, members=rank[self.members], ranks=ranks.ravel())
-        found.__dict__["sets"] = self.sets
+        found = replace(self, members=number[self.members], ranks=ranks.ravel())
+        found.__dict__["sets"] = self.sets  # the same under any numbering
         return found
 
     def finds(self, members: Ints, classes: Ints, need: int) -> npt.NDArray[np.bool_]:
         """Which subgraphs, in canonical order, have `need` images in the pool of their class."""
         found = np.zeros(len(members), dtype=np.bool_)
         x, count = members.shape[1], len(self.first) - 1
-        room: tuple[Any, ...] = tuple(np.zeros(s, dtype=np.int64) for s in (x, x, max(need, 1)))
-        as_they_are = np.arange(count, dtype=np.int32), np.tile(np.arange(x, dtype=np.int64), (count, 1))
+        buffers: tuple[Any, ...] = tuple(np.zeros(s, dtype=np.int64) for s in (x, x, max(need, 1)))
+        identity = np.arange(count, dtype=np.int32), np.tile(np.arange(x, dtype=np.int64), (count, 1))
         members, classes = np.ascontiguousarray(members), np.ascontiguousarray(classes)
-        given: tuple[Any, ...] = members, classes, x, need, *room, self.ranks, *as_they_are
-        given = *given, *self.arrays, found
-        cover(*given)
+        arguments: tuple[Any, ...] = x, need, *buffers, self.ranks, *identity, *self.arrays, found
+        cover(members, classes, *arguments)
         return found
 
 
@@ -105,17 +91,10 @@ def diverse(
     width: int,
     most: int = MOST,
 ) -> Pools:
-    """Choose pools among members in canonical order, the first member of each class first.
+    """Choose pools among members in canonical order, the first member of each of `count` classes first.
 
     Sets of members that are pairwise disjoint and differ in all degrees at every position are built greedily, one after
-    the other, each as large as possible.
-
-    Parameters
-    ----------
-    classes
-        Class of each member, ascending; there are `count` classes.
-    turns
-        Automorphisms, as returned by `Forms.turns`.
+    the other, each as large as possible. `classes`, of the members, ascend; `turns` are those of `Forms.turns`.
     """
     bounds = np.searchsorted(classes, np.arange(count + 1)).astype(np.int64)
     sizes = np.minimum(np.diff(bounds), most)
@@ -138,17 +117,25 @@ def _met(member: Ints, other: Rows, row: int, x: int) -> bool:
 
 @kernel
 def _images(
-    free: int, need: int, x: int, first: int, size: int, member: Ints, pool: Rows, apart: Ints, open_: Ints
+    free: int,
+    need: int,
+    x: int,
+    first: int,
+    size: int,
+    member: Ints,
+    pool: Rows,
+    apart: Ints,
+    candidates: Ints,
 ) -> bool:
     """Whether `need` free members of a pool are pairwise apart and disjoint from a subgraph."""
     # `free`: bit set of the members that differ from the subgraph in all degrees. The pool is ``pool[first :
-    # first + size]``; `apart` holds for each of its members those apart from it. `open_`: buffer for `need`
+    # first + size]``; `apart` holds for each of its members those apart from it. `candidates`: buffer for `need`
     # bit sets.
     level = 0
-    open_[0] = free
+    candidates[0] = free
     i = 0
     for _ in range(_STEPS):
-        rest = open_[level]
+        rest = candidates[level]
         while i < size and (rest >> i) & 1 == 0:
             i += 1
         if rest == 0 or i >= size:
@@ -157,23 +144,23 @@ def _images(
             level -= 1
             i = 0
             continue
-        open_[level] = rest & ~(1 << i)
+        candidates[level] = rest & ~(1 << i)
         if _met(member, pool, first + i, x):
             for lower in range(level):
-                open_[lower] &= ~(1 << i)
+                candidates[lower] &= ~(1 << i)
             i += 1
             continue
         if level + 1 == need:
             return True
         level += 1
-        open_[level] = open_[level - 1] & apart[first + i]
+        candidates[level] = candidates[level - 1] & apart[first + i]
         i = 0
     return False
 
 
 @kernel
 def covered(
-    kind: int, x: int, need: int, member: Ints, ordered: Ints, open_: Ints, ranks: Shorts,
+    kind: int, x: int, need: int, member: Ints, ordered: Ints, candidates: Ints, ranks: Shorts,
     class_of: Shorts, orders: Rows, first_turn: Ints, turns: Rows, first_member: Ints, pool: Rows, apart: Ints,
     width: int, taken: Ints,
 ) -> bool:  # fmt: skip
@@ -183,8 +170,7 @@ def covered(
     ----------
     kind
         Kind of the subgraph; its class is ``class_of[kind]``, and ``member[orders[kind]]`` are its vertices in the
-        canonical
-        order of the class.
+        canonical order of the class.
     ranks
         Rank of the in-degree of each vertex, then of its out-degree, each among all distinct ones.
     first_turn, turns
@@ -210,7 +196,7 @@ def covered(
             at = (c * x + a) * width
             clash |= taken[at + ranks[v]] | taken[at + ranks[n + v]]
         free = everyone & ~clash
-        if free != 0 and _images(free, need, x, first, size, member, pool, apart, open_):
+        if free != 0 and _images(free, need, x, first, size, member, pool, apart, candidates):
             return True
     return False
 
@@ -286,7 +272,7 @@ def choose(
 
 @kernel
 def cover(
-    members: Rows, kinds: Ints, x: int, need: int, member: Ints, ordered: Ints, open_: Ints,
+    members: Rows, kinds: Ints, x: int, need: int, member: Ints, ordered: Ints, candidates: Ints,
     ranks: Shorts, class_of: Shorts, orders: Rows, first_turn: Ints, turns: Rows, first_member: Ints, pool: Rows,
     apart: Ints, width: int, taken: Ints, found: Flags,
 ) -> None:  # fmt: skip
@@ -295,7 +281,7 @@ def cover(
         for a in range(x):
             member[a] = members[i, a]
         found[i] = covered(
-            kinds[i], x, need, member, ordered, open_, ranks, class_of, orders,
+            kinds[i], x, need, member, ordered, candidates, ranks, class_of, orders,
             first_turn, turns, first_member, pool, apart, width, taken,
         )  # fmt: skip
 
@@ -305,20 +291,11 @@ def search(
     targets: Rows, classes: Ints, bounds: Ints, members: Rows, first_turn: Ints, turns: Rows, ranks: Shorts,
     need: int, budget: int, places: Ints, turned: Ints, level_at: Ints, found: Flags,
 ) -> None:  # fmt: skip
-    """Search images of subgraphs among all members of their class, under all automorphisms.
+    """Search images of subgraphs (`targets`, in canonical order) among all members of their class.
 
-    Parameters
-    ----------
-    targets, classes
-        Subgraphs in canonical order, and their classes.
-    bounds, members
-        Members of class c are ``members[bounds[c]:bounds[c + 1]]``.
-    budget
-        Comparisons after which a search is abandoned.
-    places, turned, level_at
-        Buffers: members that are apart from the target, and their automorphisms; and `need` numbers.
-    found
-        Result.
+    Members of class c are ``members[bounds[c]:bounds[c + 1]]``, under all automorphisms. A search is abandoned after
+    `budget` comparisons. Buffers: `places` and `turned` for the members that are apart from a target, and their
+    automorphisms; `level_at` for `need` numbers. The result is `found`.
     """
     most = len(places)
     for t in range(len(targets)):

@@ -19,30 +19,18 @@ _WIDTH = 62
 class Adjacency:
     """Undirected simple graph whose vertices are numbered by descending degree.
 
-    The search takes hubs as roots first and then removes them.
-
-    Attributes
-    ----------
-    original
-        Number of each vertex in the graph, shape (n,).
-    indptr, neighbour
-        The neighbours of v are ``neighbour[indptr[v]:indptr[v + 1]]``, ascending.
-    tie
-        Number, from 1, of the tie between v and this neighbour, as seen from the neighbour: the number of edges of each
-        relation in either direction, and the cells of their weights that rules distinguish.
-    colour
-        The same for the loops of each vertex, from 0.
-    bits, low
-        Width of the numbers of ties and of colours.
+    The search takes hubs as roots first and then removes them. Ties are numbered from 1, as seen from the neighbour:
+    the number of edges of each relation in either direction, and the cells of their weights that rules distinguish.
+    Colours are the same for the loops of each vertex, numbered from 0.
     """
 
-    original: Vertices
-    indptr: Ints
+    original: Vertices  # number of each vertex in the graph, shape (n,)
+    indptr: Ints  # the neighbours of v are ``neighbour[indptr[v]:indptr[v + 1]]``, ascending
     neighbour: Shorts
     tie: Shorts
     colour: Shorts
-    bits: int
-    low: int
+    bits: int  # width of the number of a tie
+    low: int  # width of the number of a colour
 
     @property
     def n(self) -> int:
@@ -60,8 +48,8 @@ class Adjacency:
         return _hubs_first(graph.n, pairs, np.ones(2 * len(pairs), np.int64), np.zeros(graph.n, np.int64))
 
     @classmethod
-    def of(cls, graph: KnowledgeGraph, seen: Ties | None = None) -> Adjacency:
-        """Distinguish ties by their edges and, if given, by the cells that rules see.
+    def of(cls, graph: KnowledgeGraph, cells: Ties | None = None) -> Adjacency:
+        """Distinguish ties by their edges and, optionally, by the cells of their weights.
 
         Examples
         --------
@@ -79,23 +67,20 @@ class Adjacency:
         loops = looked_up(keys, kinds, np.arange(graph.n) * (n + 1))
         one, other = [forth, back], [back, forth]
         colours = [loops]
-        if seen is not None:
-            owner = np.repeat(np.arange(graph.n), np.diff(seen.indptr))
-            rule = looked_up(owner * n + seen.neighbour, seen.tie, pairs)
-            one.append(rule)
-            other.append(seen.mirror[rule])
-            colours.append(seen.loop)
+        if cells is not None:
+            owner = np.repeat(np.arange(graph.n), np.diff(cells.indptr))
+            tie = looked_up(owner * n + cells.neighbour, cells.tie, pairs)
+            one.append(tie)
+            other.append(cells.mirror[tie])
+            colours.append(cells.loop)
         ties = numbered([np.concatenate(column) for column in zip(one, other, strict=True)])
         return _hubs_first(graph.n, pairs, ties + 1, numbered(colours))
 
 
 def undirected(graph: KnowledgeGraph) -> tuple[Ints, Ints]:
-    """Undirected simple graph of the edges of all relations, without loops, as compressed rows.
+    """Neighbours of v by edges of any relation, without v: ``neighbours[indptr[v]:indptr[v + 1]]``, ascending.
 
-    Returns
-    -------
-    indptr, neighbours
-        int64; the neighbours of v are ``neighbours[indptr[v]:indptr[v + 1]]``, ascending.
+    Returns `indptr` and `neighbours`, int64.
 
     Examples
     --------
@@ -106,9 +91,7 @@ def undirected(graph: KnowledgeGraph) -> tuple[Ints, Ints]:
     n = max(graph.n, 1)
     u, v = np.divmod(_pairs(graph)[0], n)
     keys = np.sort(np.concatenate([u * n + v, v * n + u]))
-    indptr = np.zeros(graph.n + 1, dtype=np.int64)
-    np.cumsum(np.bincount(keys // n, minlength=graph.n), out=indptr[1:])
-    return indptr, keys % n
+    return np.searchsorted(keys, np.arange(graph.n + 1) * n), keys % n
 
 
 def ordered_pairs(graph: KnowledgeGraph) -> tuple[Ints, Ints]:
@@ -136,10 +119,8 @@ def _pairs(graph: KnowledgeGraph) -> tuple[Ints, tuple[Ints, Ints]]:
 
 def looked_up(keys: Ints, values: Ints | Shorts, wanted: Ints) -> Ints:
     """Values of the wanted keys, 0 if there is none; `keys` are ascending."""
-    if not len(keys):
-        return np.zeros_like(wanted)
-    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.where(keys[at] == wanted, values[at], 0).astype(np.int64)
+    at = np.searchsorted(keys, wanted)
+    return np.where(np.append(keys, -1)[at] == wanted, np.append(values, 0)[at], 0).astype(np.int64)
 
 
 def numbered(columns: list[npt.NDArray[np.int64]]) -> Ints:
@@ -179,14 +160,7 @@ def _hubs_first(n: int, pairs: Ints, ties: Ints, colours: Ints) -> Adjacency:
     rank[original] = np.arange(n)
     owner, neighbour = rank[ends], rank[others]
     order = np.argsort(owner * n + neighbour, kind="stable")
-    indptr = np.zeros(n + 1, dtype=np.int64)
-    np.cumsum(degree[original], out=indptr[1:])
-    return Adjacency(
-        original,
-        indptr,
-        neighbour[order].astype(np.int32),
-        ties[order].astype(np.int32),
-        colours[original].astype(np.int32),
-        int(ties.max(initial=1)).bit_length(),
-        int(colours.max(initial=0)).bit_length(),
-    )
+    indptr = np.concatenate([[0], np.cumsum(degree[original])])
+    entries = neighbour[order].astype(np.int32), ties[order].astype(np.int32)
+    bits, low = int(ties.max(initial=1)).bit_length(), int(colours.max(initial=0)).bit_length()
+    return Adjacency(original, indptr, *entries, colours[original].astype(np.int32), bits, low)

@@ -27,8 +27,7 @@ from kgreason.graph.subgraphs.ordered_adjacency import (
 from kgreason.language.check.checked_program import CheckedProgram
 
 Members = npt.NDArray[np.int64]
-Cells = npt.NDArray[np.int64]
-PairKinds = tuple[tuple[Vertices, Vertices], npt.NDArray[np.int64]]
+PairKinds = tuple[tuple[Vertices, Vertices], Ints]
 LARGEST = 6
 _CHUNK = 1 << 18
 
@@ -48,7 +47,7 @@ class Classes:
         Number of classes.
     """
 
-    ids: npt.NDArray[np.int64]
+    ids: Ints
     members: Members
     count: int
 
@@ -66,15 +65,11 @@ def classify(
     ----------
     members
         int64, shape (N, x) with x <= 6.
-    progress
-        Advanced by the number of subgraphs.
 
     References
     ----------
     docs/anonymization.md, Definition 4.1.
     """
-    from kgreason.graph.facts import InducedReasoner
-
     x = members.shape[1]
     if x > LARGEST:
         raise ValueError(f"canonical forms are for at most {LARGEST} vertices, not {x}")
@@ -102,12 +97,8 @@ def classify(
     return Classes(classes[which], np.take_along_axis(members, orders[which], axis=1), len(forms))
 
 
-def cells_between(pairs: PairKinds, members: Members) -> Cells:
-    """Number the kinds of ordered pairs by their number of edges of each relation.
-
-    Returns
-    -------
-    int64, shape (N, x, x); 0 if there is no edge. Equal numbers mean equal counts in every relation.
+def cells_between(pairs: PairKinds, members: Members) -> Ints:
+    """Kind of each ordered pair in sets of vertices: its number of edges of each relation; 0: no edge; shape (N, x, x).
 
     Examples
     --------
@@ -130,13 +121,8 @@ def pair_kinds(graph: KnowledgeGraph) -> PairKinds:
     return (indptr, keys % max(graph.n, 1)), kinds
 
 
-def distinct_rows(rows: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Number the distinct rows of a matrix of non-negative integers, in lexicographic order.
-
-    Returns
-    -------
-    first, number
-        Index of the first row of each number; number of each row.
+def distinct_rows(rows: Ints) -> tuple[Ints, Ints]:
+    """First row of each distinct row of non-negative integers, in lexicographic order, and the number of each row.
 
     Examples
     --------
@@ -147,18 +133,10 @@ def distinct_rows(rows: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], n
     return np.unique(number, return_index=True)[1].astype(np.int64), number
 
 
-def canonical(cells: Cells) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Canonical form of matrices under permutations of the vertices.
+def canonical(cells: Ints) -> tuple[Ints, Ints]:
+    """Canonical form of non-negative matrices, shape (D, x, x), under permutations of the vertices.
 
-    Parameters
-    ----------
-    cells
-        int64 >= 0, shape (D, x, x).
-
-    Returns
-    -------
-    forms, orders
-        Equal rows of `forms` mean isomorphic matrices; ``orders[i]`` is the permutation that gives the form of i.
+    Equal rows of the first result mean isomorphic matrices; row i of the second is the permutation that gives form i.
     """
     count, x, _ = cells.shape
     rows = np.arange(count)
@@ -172,15 +150,7 @@ def canonical(cells: Cells) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64
 
 
 class Forms:
-    """Classes of x by x matrices up to permutation of the vertices, numbered in order of occurrence.
-
-    Attributes
-    ----------
-    x
-        Number of vertices.
-    cells
-        The canonical matrix of each class, shape (C, x, x).
-    """
+    """Classes of x by x matrices up to permutation of the vertices, numbered in order of occurrence."""
 
     def __init__(self, x: int) -> None:
         self.x = x
@@ -196,12 +166,7 @@ class Forms:
         return np.concatenate([np.zeros((0, self.x, self.x), dtype=np.int64), *self._cells])
 
     def number(self, cells: Ints) -> tuple[Ints, Ints]:
-        """Class of each matrix, and the order of its vertices that gives the canonical matrix.
-
-        Parameters
-        ----------
-        cells
-            int64 >= 0, shape (D, x, x).
+        """Class of each matrix (D, x, x), and the order of its vertices that gives the canonical matrix.
 
         Examples
         --------
@@ -220,7 +185,7 @@ class Forms:
     def turns(self) -> tuple[Ints, Ints]:
         """Automorphisms of each class: those of class c are ``turns[first[c]:first[c + 1]]``, the identity first."""
         cells = self.cells
-        orders = np.array(list(permutations(range(self.x))), dtype=np.int64).reshape(-1, self.x)
+        orders = np.array(list(permutations(range(self.x))), dtype=np.int64)
         same = np.stack([(cells[:, o][:, :, o] == cells).all(axis=(1, 2)) for o in orders], axis=1)
         which, turn = np.nonzero(same)
         first = np.searchsorted(which, np.arange(len(cells) + 1))
@@ -235,16 +200,13 @@ class Catalogue:
 
     Attributes
     ----------
-    graph, x
-        As given.
     census
         The patterns.
     forms
         The classes.
     class_of, orders
         By kind, which for an unambiguous pattern is its node in the census: the class, -1 if ambiguous; and the order
-        of the
-        vertices, as visited, that is canonical for the class.
+        of the vertices, as visited, that is canonical for the class.
     """
 
     def __init__(
@@ -259,7 +221,7 @@ class Catalogue:
         self.census = census(self.adjacency, x)
         self.forms = Forms(x)
         self.marks = rng.integers(-(2**63), 2**63, graph.n, dtype=np.int64)
-        self._open: dict[bytes, int] = {}
+        self._resolved: dict[bytes, int] = {}  # kinds of ambiguous patterns with their derived edges
         self._pairs = pair_kinds(graph)
         self._ground = cells_between(self._pairs, self.census.examples)
         self._classify()
@@ -283,18 +245,17 @@ class Catalogue:
     @property
     def ambiguous(self) -> int:
         """Number of subgraphs whose class is not determined by their pattern."""
-        return int(self.census.counts[self._of < 0].sum())
+        return int(self.census.counts[self._pattern_class < 0].sum())
 
     @property
-    def _of(self) -> Shorts:
+    def _pattern_class(self) -> Shorts:
         return self.class_of[self.census.first : len(self.census.nodes)]
 
     def class_counts(self) -> Ints:
         """Unambiguous subgraphs of each class."""
-        known = self._of >= 0
-        weights = self.census.counts[known]
+        known = self._pattern_class >= 0
         counts = np.zeros(len(self.forms), dtype=np.int64)
-        np.add.at(counts, self._of[known], weights)
+        np.add.at(counts, self._pattern_class[known], self.census.counts[known])
         return counts
 
     def resolve(self, members: Ints, patterns: Ints) -> Ints:
@@ -303,14 +264,14 @@ class Catalogue:
         masks = self._reasoner.masks(members)
         rows, inverse = np.unique(np.column_stack([patterns, masks]), axis=0, return_inverse=True)
         keys = [row.tobytes() for row in rows]
-        new = np.array([i for i, key in enumerate(keys) if key not in self._open], dtype=np.int64)
+        new = np.array([i for i, key in enumerate(keys) if key not in self._resolved], dtype=np.int64)
         if len(new):
             cells = _with_derived(self._ground[rows[new, 0] - self.census.first], rows[new, 1:])
             classes, orders = self.forms.number(cells)
-            self._open |= {keys[i]: kind for kind, i in enumerate(new.tolist(), len(self.class_of))}
+            self._resolved |= {keys[i]: kind for kind, i in enumerate(new.tolist(), len(self.class_of))}
             self.class_of = np.concatenate([self.class_of, classes.astype(np.int32)])
             self.orders = np.concatenate([self.orders, orders])
-        kinds = np.array([self._open[key] for key in keys], dtype=np.int64)
+        kinds = np.array([self._resolved[key] for key in keys], dtype=np.int64)
         return kinds[inverse.reshape(-1)]
 
     def classified(self, members: Ints) -> tuple[Ints, Ints]:
@@ -335,8 +296,8 @@ class Catalogue:
         a, (rank, keys) = self.adjacency, self._keys
         mine = rank[members]
         found = looked_up(keys, a.tie, mine[:, :, None] * a.n + mine[:, None, :])
-        places = np.arange(members.shape[1])
-        found[:, places, places] = a.colour[mine]
+        diagonal = np.arange(members.shape[1])
+        found[:, diagonal, diagonal] = a.colour[mine]
         return found
 
     def ordered(self, members: Ints, kinds: Ints) -> Ints:

@@ -18,7 +18,7 @@ import numpy as np
 
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.progress import Progress
-from kgreason.graph.facts import InducedReasoner
+from kgreason.graph.induced.derivation import InducedReasoner
 from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.graph.subgraphs.enumeration import count_connected, small_components, too_many
 from kgreason.graph.subgraphs.member_pools import MOST

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.progress import Progress
-from kgreason.graph.facts import InducedReasoner
+from kgreason.graph.induced.derivation import InducedReasoner
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices
 from kgreason.graph.subgraphs.enumeration import attacked_subgraphs
 from kgreason.graph.subgraphs.ordered_adjacency import undirected

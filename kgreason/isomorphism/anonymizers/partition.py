@@ -19,8 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kgreason.base.errors import AnonymizationError
-from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices
-from kgreason.graph.parts import Piece
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Piece, Relation, Vertices
 from kgreason.graph.subgraphs.ordered_adjacency import undirected
 from kgreason.isomorphism.anonymizers.assembly import Edges, labels_with_synthetic
 from kgreason.isomorphism.anonymizers.weight_density import weights_of
@@ -99,7 +98,7 @@ def with_stubs(
 ) -> list[KnowledgeGraph]:
     """Add a stub to the pieces for every edge between parts; an edge and its reverse share one.
 
-    >>> from kgreason.graph.parts import pieces
+    >>> from kgreason.graph.knowledge_graph import pieces
     >>> graph = KnowledgeGraph.from_edges([("a", "b"), ("b", "c"), ("c", "b")])
     >>> parts = np.array([0, 0, 1])
     >>> first, second = with_stubs(graph, parts, pieces(graph, parts), "stub")

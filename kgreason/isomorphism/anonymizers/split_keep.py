@@ -18,8 +18,7 @@ import numpy as np
 
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.progress import Progress
-from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
-from kgreason.graph.parts import inside, pieces
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices, inside, pieces
 from kgreason.graph.subgraphs.ordered_adjacency import undirected
 from kgreason.isomorphism.anonymizers.assembly import Edges, Pairs, assemble, check_vertices, is_symmetric
 from kgreason.isomorphism.anonymizers.degree_distributions import (

@@ -30,8 +30,7 @@ from kgreason.base.cores import cores
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.interrupts import deferred
 from kgreason.base.progress import SILENT, Progress
-from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
-from kgreason.graph.parts import grouped, inside, pieces
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices, grouped, inside, pieces
 from kgreason.isomorphism.anonymizers.assembly import Pairs, assemble, check_vertices, is_symmetric
 from kgreason.isomorphism.anonymizers.partition import without_stubs
 from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kgreason.graph.facts import InducedReasoner
+from kgreason.graph.induced.derivation import InducedReasoner
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
 from kgreason.graph.subgraphs.ordered_adjacency import Ints
 from kgreason.isomorphism.anonymizers.augmentation import (

@@ -16,6 +16,21 @@ from kgreason.release.verdicts import NORMAL
 
 Floats = npt.NDArray[np.float64]
 QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
+HEAD = (
+    "attacker knows",
+    "x'",
+    "candidates",
+    "found",
+    "unique",
+    "naive",
+    "others",
+    "before",
+    "filtered",
+    "guarantee",
+)
+NAMED = 5  # maximum number of exposed vertices in the text
+NOTED = 0.01  # minimum probability of an exposed vertex in the text
+FORMULAS = {part.name: part.formula for part in PARTS}
 
 
 @dataclass(frozen=True)
@@ -93,8 +108,8 @@ class Promise:
     reason
         Reason why Definition 4.1, with the given k and x, does not cover the attacker; empty if it does.
     resisted, undecided, targets
-        Numbers of x-subgraphs: protected (at least k candidates share no vertex and differ in all degrees, the true
-        one among them, or the true one is no candidate), with the search given up, and all.
+        Numbers of x-subgraphs: protected (at least k candidates share no vertex and differ in all degrees, the true one
+        among them, or the true one is no candidate), with the search given up, and all.
     """
 
     reason: str
@@ -295,23 +310,6 @@ def quantiles(sizes: Floats) -> tuple[float, ...]:
     return tuple(np.quantile(sizes, QUANTILES).tolist()) if len(sizes) else ()
 
 
-HEAD = (
-    "attacker knows",
-    "x'",
-    "candidates",
-    "found",
-    "unique",
-    "naive",
-    "others",
-    "before",
-    "filtered",
-    "guarantee",
-)
-NAMED = 5  # maximum number of exposed vertices in the text
-NOTED = 0.01  # minimum probability of an exposed vertex in the text
-FORMULAS = {part.name: part.formula for part in PARTS}
-
-
 def as_text(found: Attacks) -> str:
     """Format the results: a row for each attack, the result of the filter, and the most exposed vertices."""
     rows = [HEAD, *(row(attack) for attack in found.attacks)]
@@ -326,20 +324,17 @@ def as_text(found: Attacks) -> str:
 def row(attack: Attack) -> tuple[str, ...]:
     """Cells of the table row of an attack, as in `HEAD`."""
     main = attack.runs["main"]
-    about = "" if main.complete else "≥ "
-    candidates = about + "..".join(f"{c:,.0f}" for c in main.candidates[::2])
+    candidates = "..".join(f"{c:,.0f}" for c in main.candidates[::2])
+    others = (attack.runs.get(run) for run in ("naive", "control", "unprotected", "filtered"))
     return (
         FORMULAS.get(attack.knowledge, attack.knowledge),
         str(attack.size or ""),
-        candidates,
+        candidates if main.complete else f"≥ {candidates}",
         f"{percent(main.found)}{_margin(main.found)}",
         percent(main.unique),
-        *(percent(attack.runs[run].found) if run in attack.runs else "-" for run in RUNS),
+        *("-" if run is None else percent(run.found) for run in others),
         _guarantee(attack),
     )
-
-
-RUNS = ("naive", "control", "unprotected", "filtered")
 
 
 def percent(rate: Rate) -> str:
@@ -364,8 +359,8 @@ def _guarantee(attack: Attack) -> str:
     promise = attack.promise
     if promise is None:
         return "none"
-    open_ = promise.undecided if promise.state == "undecided" else 0
-    failed = open_ or promise.targets - promise.resisted - promise.undecided
+    undecided = promise.undecided if promise.state == "undecided" else 0
+    failed = undecided or promise.targets - promise.resisted - promise.undecided
     count = f" {failed:,}/{promise.targets:,}" if failed else ""
     return f"{'promised' if promise.promised else f'not asked ({promise.reason})'}: {promise.state}{count}"
 
@@ -394,24 +389,21 @@ def _legend(found: Attacks) -> Iterator[str]:
 
 
 def _rest(found: Attacks) -> Iterator[str]:
-    dropped = found.filtered
+    f = found.filtered
     yield (
-        f"filter: {dropped.dropped:,} of {dropped.edges:,} edges dropped; {dropped.right:,} of them are among the "
-        f"{dropped.synthetic:,} synthetic ones (precision {dropped.precision:.2f}, by chance "
-        f"{dropped.synthetic / max(dropped.edges, 1):.2f}; recall {dropped.recall:.2f})"
+        f"filter: {f.dropped:,} of {f.edges:,} edges dropped; {f.right:,} of them are among the {f.synthetic:,} "
+        f"synthetic ones (precision {f.precision:.2f}, by chance {f.synthetic / max(f.edges, 1):.2f}; "
+        f"recall {f.recall:.2f})"
     )
     yield from found.notes
     if found.broken:
         yield "BROKEN: an attacker against whom the guarantee protects tells some places apart"
     if found.undecided:
         yield "UNDECIDED: it is not known whether the guarantee stands up to an attacker against whom it protects"
-    exposed = sorted(
-        ((e.found, e.vertex, attack) for attack in found.attacks for e in attack.exposed if e.found >= NOTED),
-        key=lambda found: (-found[0], found[1]),
-    )
+    exposed = [(e, attack) for attack in found.attacks for e in attack.exposed if e.found >= NOTED]
     first = dict[str, str]()
-    for rate, vertex, attack in exposed:
+    for e, attack in sorted(exposed, key=lambda pair: (-pair[0].found, pair[0].vertex)):
         size = f" of {attack.size} vertices" if attack.size else ""
-        first.setdefault(vertex, f"{vertex} ({100 * rate:.0f} % by {attack.knowledge}{size})")
+        first.setdefault(e.vertex, f"{e.vertex} ({100 * e.found:.0f} % by {attack.knowledge}{size})")
     if first:
         yield f"most exposed (original vertices: keep this secret): {', '.join([*first.values()][:NAMED])}"

@@ -11,32 +11,27 @@ import numpy.typing as npt
 
 from kgreason.base.errors import AnonymizationError, ReleaseError
 from kgreason.base.setting_fields import check_numbers
-from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
-from kgreason.graph.parts import beside
+from kgreason.graph.knowledge_graph import KnowledgeGraph, beside
 from kgreason.isomorphism.arguments import attacked_sizes
 from kgreason.language.check.checked_program import CheckedProgram
 
 Sees = Literal["edges", "derived", "rules", "other"]
+# Knowledge of single vertices in the default panel; ``refinement:I`` goes for every I from 0 to 9.
+VERTEX = ("degree", "neighbourhood", "hubs", "refinement:2", "refinement:4")
+SEEDS = "seeds"
+LARGEST = 8  # vertices of a known x-subgraph; canonical forms try all permutations
+Ints = npt.NDArray[np.int64]
+DRAWN = 10  # default number of seeds
 
 
 @dataclass(frozen=True)
 class Part:
-    """Knowledge of an x-subgraph X: a row of Table 4 of the KGISO paper.
-
-    Attributes
-    ----------
-    name, formula
-        Name in kgreason, and formula in the paper.
-    sees
-        Known besides the ground edges: nothing, derived edges without rules, the rules, or other rules.
-    weighted
-        Whether the edges of X are known with weights.
-    """
+    """Knowledge of an x-subgraph X: a row of Table 4 of the KGISO paper."""
 
     name: str
-    formula: str
-    sees: Sees
-    weighted: bool
+    formula: str  # in the paper
+    sees: Sees  # known besides the ground edges: nothing, derived edges without rules, the rules, or other rules
+    weighted: bool  # whether the edges of X are known with weights
 
     @property
     def key(self) -> tuple[Sees, bool]:
@@ -44,6 +39,7 @@ class Part:
         return self.sees, self.weighted and self.sees in {"rules", "other"}
 
 
+# Table 4, top to bottom.
 PARTS = (
     Part("part:edges", "Gᵘ[X]", "edges", False),
     Part("part:edges+derived", "Σ(Gᵘ[X])", "derived", False),
@@ -54,23 +50,10 @@ PARTS = (
     Part("part:weights+rules", "(G[X],Σ)", "rules", True),
     Part("part:weights+other", "(G[X],Σ*)", "other", True),
 )
-"""Table 4, top to bottom."""
-
-VERTEX = ("degree", "neighbourhood", "hubs", "refinement:2", "refinement:4")
-"""Knowledge of single vertices in the default panel; ``refinement:I`` goes for every I from 0 to 9."""
-
-SEEDS = "seeds"
-LARGEST = 8  # vertices of a known x-subgraph; canonical forms try all permutations
 
 
 def _known_as(name: str) -> tuple[str, ...]:
-    """Kinds of knowledge that a name denotes; empty if the name is unknown.
-
-    Examples
-    --------
-    >>> _known_as("degree"), _known_as("refinement"), _known_as("part")[0], _known_as("everything")
-    (('degree',), ('refinement:2',), 'part:edges', ())
-    """
+    """Kinds of knowledge that a name denotes; empty if the name is unknown."""
     parts = tuple(part.name for part in PARTS)
     if name == "all":
         return (*parts, *VERTEX, SEEDS)
@@ -78,35 +61,19 @@ def _known_as(name: str) -> tuple[str, ...]:
         return parts
     if name == "refinement":
         return ("refinement:2",)
-    rounds = name.removeprefix("refinement:")
-    fine = name in (*parts, *VERTEX, SEEDS) or (rounds != name and rounds in set("0123456789"))
-    return (name,) if fine else ()
-
-
-Ints = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
+    prefix, _, rounds = name.rpartition(":")
+    known = name in (*parts, *VERTEX, SEEDS) or (prefix == "refinement" and rounds in set("0123456789"))
+    return (name,) if known else ()
 
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """Graphs of one run of an attack.
+    """Graphs of one run of an attack."""
 
-    Attributes
-    ----------
-    known
-        Graph that the attacker knows in part.
-    released
-        Graph that the attacker searches.
-    truth
-        Vertex v of `known` is vertex ``truth[v]`` of `released`; int64, shape (n,).
-    drawn
-        Graph in which a known x-subgraph is connected: `known`, or the part of it that the guarantee covers.
-    """
-
-    known: KnowledgeGraph
-    released: KnowledgeGraph
-    truth: Ints
-    drawn: KnowledgeGraph
+    known: KnowledgeGraph  # graph that the attacker knows in part
+    released: KnowledgeGraph  # graph that the attacker searches
+    truth: Ints  # vertex v of `known` is vertex ``truth[v]`` of `released`
+    drawn: KnowledgeGraph  # in it a known x-subgraph is connected: `known`, or the part that the guarantee covers
 
 
 def united(one: KnowledgeGraph, other: KnowledgeGraph) -> KnowledgeGraph:
@@ -133,77 +100,38 @@ def induced(graph: KnowledgeGraph, vertices: Ints) -> KnowledgeGraph:
     """
     number = np.full(graph.n, -1, dtype=np.int64)
     number[vertices] = np.arange(len(vertices))
-    relations = {
-        name: kept(
-            replace(r, source=number[r.source], target=number[r.target]),
-            (number[r.source] >= 0) & (number[r.target] >= 0),
-        )
-        for name, r in graph.relations.items()
-    }
+    relations = {}
+    for name, r in graph.relations.items():
+        edges = r.take((number[r.source] >= 0) & (number[r.target] >= 0))
+        relations[name] = replace(edges, source=number[edges.source], target=number[edges.target])
     return KnowledgeGraph(graph.labels[vertices], relations)
 
 
-def kept(relation: Relation, rows: Flags) -> Relation:
-    """Relation with some of its edges."""
-    weight = None if relation.weight is None else relation.weight[rows]
-    return replace(relation, source=relation.source[rows], target=relation.target[rows], weight=weight)
-
-
-DRAWN = 10  # default number of seeds
-WORDS = (
-    "say all, part, "
-    + ", ".join(p.name for p in PARTS)
-    + ", degree, neighbourhood, hubs, refinement:2, seeds"
-)
+WORDS = f"say all, part, {', '.join(p.name for p in PARTS)}, degree, neighbourhood, hubs, refinement:2, seeds"
 
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """Target and parameters of the attacks.
-
-    Attributes
-    ----------
-    original, released, mapping
-        As in `kgreason.verify`.
-    rules
-        Rules of the release as ``"rules"``, and those of an attacker with other rules as ``"other"``.
-    k, x
-        Parameters of the guarantee; x ascending.
-    sizes
-        Sizes of the known x-subgraphs.
-    targets
-        Number of target vertices or x-subgraphs.
-    seeds
-        Original vertices known to the seed attacker, or the number of them to draw.
-    drop
-        Share of the released edges that is dropped as implausible; `None`: the share of synthetic edges.
-    weights
-        Weights known to attackers who know weights, ``"released"`` or ``"original"``.
-    parts
-        Part of each original vertex if the release leaves out the edges between parts.
-    """
+    """Target and parameters of the attacks."""
 
     original: KnowledgeGraph
     released: KnowledgeGraph
-    mapping: Ints
-    rules: Mapping[str, CheckedProgram]
+    mapping: Ints  # as in `kgreason.verify`
+    rules: Mapping[
+        str, CheckedProgram
+    ]  # of the release as "rules", of an attacker with other rules as "other"
     k: int
-    x: tuple[int, ...]
-    sizes: tuple[int, ...]
-    targets: int
-    seeds: Ints | int
-    drop: float | None
-    weights: str
-    parts: Ints | None = None
+    x: tuple[int, ...]  # ascending
+    sizes: tuple[int, ...]  # of the known x-subgraphs
+    targets: int  # number of target vertices or x-subgraphs
+    seeds: Ints | int  # original vertices known to the seed attacker, or the number of them to draw
+    drop: float | None  # share of edges dropped as implausible; `None`: the share of synthetic edges
+    weights: str  # known to attackers who know weights: "released" or "original"
+    parts: Ints | None = None  # of the original vertices if the release leaves out the edges between parts
 
 
 def knowledge_of(names: str | Iterable[str]) -> tuple[str, ...]:
-    """Kinds of knowledge that are named, without duplicates.
-
-    Raises
-    ------
-    AnonymizationError
-        If a name is unknown.
+    """Kinds of knowledge that are named, without duplicates; `AnonymizationError` if a name is unknown.
 
     Examples
     --------
@@ -212,21 +140,16 @@ def knowledge_of(names: str | Iterable[str]) -> tuple[str, ...]:
     """
     found: dict[str, None] = {}
     for name in (names,) if isinstance(names, str) else tuple(names):
-        if not isinstance(name, str) or not (meant := _known_as(name)):
+        if not isinstance(name, str) or not (kinds := _known_as(name)):
             raise AnonymizationError(f"there is no knowledge {name!r}", hint=WORDS)
-        found |= dict.fromkeys(meant)
+        found |= dict.fromkeys(kinds)
     if not found:
         raise AnonymizationError("no knowledge is named", hint=WORDS)
     return tuple(found)
 
 
 def parts_known(known: object, x: Sequence[int], n: int) -> tuple[int, ...]:
-    """Sizes of known x-subgraphs: the given ones, or x - 1, x and x + 1.
-
-    Raises
-    ------
-    AnonymizationError
-        If a size is not an integer from 1 to 8.
+    """Sizes of known x-subgraphs, integers from 1 to 8; by default x - 1, x and x + 1.
 
     Examples
     --------
@@ -244,39 +167,28 @@ def parts_known(known: object, x: Sequence[int], n: int) -> tuple[int, ...]:
 
 
 def seeds_of(seeds: object, original: KnowledgeGraph) -> Ints | int:
-    """Seeds as vertices, or their number, by default 10.
-
-    Raises
-    ------
-    AnonymizationError
-        If a label is not in the original, or the number is below 1.
-    """
+    """Seeds as vertices, or their number, at least 1 and by default 10."""
     if seeds is None:
         return DRAWN
     if isinstance(seeds, int | np.integer):
         check_numbers(seeds=(int(seeds), 1))
         return int(seeds)
-    given = (seeds,) if isinstance(seeds, str) else tuple(seeds) if isinstance(seeds, Iterable) else ()
+    labels = (seeds,) if isinstance(seeds, str) else tuple(seeds) if isinstance(seeds, Iterable) else ()
     number = {label: i for i, label in enumerate(original.labels.tolist())}
-    if unknown := next((label for label in given if label not in number), None):
+    if unknown := next((label for label in labels if label not in number), None):
         raise AnonymizationError(
             f"the seed {unknown!r} is no vertex of the original graph",
             hint="seeds are labels of the original graph, not of the release",
         )
-    if not given:
+    if not labels:
         raise AnonymizationError("no seeds are given", hint="say how many, or name some vertices")
-    return np.unique(np.array([number[label] for label in given], dtype=np.int64))
+    return np.unique(np.array([number[label] for label in labels], dtype=np.int64))
 
 
 def check_effects(
     knowledge: Sequence[str], *, known: object, other_rules: object, weights: str, seeds: object
 ) -> None:
     """Refuse options that have no effect on any of the attackers.
-
-    Raises
-    ------
-    AnonymizationError
-        With the name of the option.
 
     Examples
     --------
@@ -303,15 +215,7 @@ def check_effects(
 
 
 def check_setting(setting: Setting, knowledge: Sequence[str]) -> None:
-    """Check the settings of the attacks.
-
-    Raises
-    ------
-    AnonymizationError
-        If a setting is invalid.
-    ReleaseError
-        If the mapping is broken.
-    """
+    """Raise `AnonymizationError` for an invalid setting, `ReleaseError` for a broken mapping."""
     mapping, released = setting.mapping, setting.released
     if not setting.original.n:
         raise AnonymizationError("the graph has no vertices", hint="does the file hold any rows?")
@@ -331,7 +235,7 @@ def check_setting(setting: Setting, knowledge: Sequence[str]) -> None:
     if "other" in setting.rules:
         if not setting.rules["other"].derived:
             raise AnonymizationError("the other rules derive no edges", hint='name some by @derived("...")')
-    # if all rows are asked for, those with other rules are left out silently
+    # if all parts are asked for, those with other rules are left out silently
     elif any(name.endswith("+other") for name in knowledge) and not {p.name for p in PARTS} <= set(knowledge):
         raise AnonymizationError(
             "which other rules does the attacker have?", hint="name them: --other-rules FILE"

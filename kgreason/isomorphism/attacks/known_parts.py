@@ -9,34 +9,28 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.base.cores import each
-from kgreason.base.errors import AnonymizationError
 from kgreason.graph.facts import derived_edges
 from kgreason.graph.induced.derivation import InducedReasoner
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
 from kgreason.graph.refinement import numbered
-from kgreason.isomorphism.attacks.attack_results import Filtered
-from kgreason.isomorphism.attacks.attack_settings import Part, World, kept, united
-from kgreason.isomorphism.verification.adjacency import Adjacency, undirected
+from kgreason.isomorphism.attacks.attack_settings import Part, World, united
 from kgreason.isomorphism.verification.image_pools import Patterns
-from kgreason.isomorphism.verification.isomorphism_classes import Classes, Form, scrambled
+from kgreason.isomorphism.verification.isomorphism_classes import Catalogue, Classes, Form
 from kgreason.isomorphism.verification.population import count_connected, pick
-from kgreason.isomorphism.verification.release_index import Catalogue, Space
-from kgreason.isomorphism.verification.subgraph_visits import (
-    ENDLESS,
-    HANDED,
-    SHARES,
-    SKIPPED,
-    Orders,
-    Share,
-    Walker,
-    shares,
-)
+from kgreason.isomorphism.verification.release_index import Adjacency, ReleaseIndex, scrambled, undirected
+from kgreason.isomorphism.verification.subgraph_visits import ENDLESS, SHARES, Share, shares
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.check.program_checker import restricted
 from kgreason.language.check.weight_visibility import only_gains
 
 Ints = npt.NDArray[np.int64]
+AT_ONCE = 32  # shares visited before their sets are classified
+SAMPLED = 4096  # shares from which some are chosen if there are too many occurrences
+Flags = npt.NDArray[np.bool_]
+LISTED = 5_000  # maximum number of vertices of a release whose derived edges are all listed
+DERIVED = "derived "  # prefix of the names of relations of derived edges
+Floats = npt.NDArray[np.float64]
+CHUNK = 1 << 14  # edges whose detours are counted at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,9 +54,7 @@ def draw_parts(graph: KnowledgeGraph, size: int, count: int, rng: np.random.Gene
     [[0, 1], [1, 2], [3, 4]]
     """
     _, component = graph.components()
-    fit = (
-        np.flatnonzero(np.bincount(component)[component] >= size) if graph.n else np.empty(0, dtype=np.int64)
-    )
+    fit = np.flatnonzero(np.bincount(component)[component] >= size)
     if not len(fit):
         return Parts(np.empty((0, size), dtype=np.int64), True)
     if size == 1:
@@ -104,32 +96,20 @@ def _all(graph: KnowledgeGraph, size: int) -> Ints:
     return np.array(sorted(map(sorted, found)), dtype=np.int64).reshape(-1, size)
 
 
-AT_ONCE = 32  # shares visited before their sets are classified
-SAMPLED = 4096  # shares from which some are chosen if there are too many occurrences
-
-
-class Places:
-    """Weakly connected vertex sets of a released graph within a space.
-
-    Attributes
-    ----------
-    total
-        Number of sets; above the limit, the number of examined sets.
-    complete
-        Whether all sets are examined.
-    """
+class Occurrences:
+    """Weakly connected vertex sets of a released graph: number of examined sets, and whether these are all."""
 
     def __init__(
-        self, space: Space, catalogue: Catalogue, released: KnowledgeGraph, vertices: Ints, limit: int
+        self, index: ReleaseIndex, catalogue: Catalogue, released: KnowledgeGraph, vertices: Ints, limit: int
     ) -> None:
         self._catalogue, self._vertices, size = catalogue, vertices, catalogue.size
         self.total, self.complete = released.n, True
         self._shares: list[Share] = []
         if size == 1:
             return
-        adjacency = space.bonds(size).attacked(released, vertices)
+        adjacency = index.bonds(size).attacked(released, vertices)
         self.complete = count_connected(undirected(released), size, limit) <= limit
-        self._shares = shares(adjacency, size, SHARES) if self.complete else _some(adjacency, size, limit)
+        self._shares = shares(adjacency, size, SHARES) if self.complete else _sample(adjacency, size, limit)
         self._patterns = Patterns(adjacency, catalogue)
         self.total = self._patterns.learn(self._shares, ENDLESS)
 
@@ -153,83 +133,62 @@ class Places:
             yield classes[mine], rows[mine]
 
     def _visited(self, wanted: Ints | None) -> Iterator[tuple[Ints, Ints]]:
-        patterns = self._patterns
-        asked = np.full(len(self._catalogue.full), HANDED if wanted is None else SKIPPED, dtype=np.int64)
-        if wanted is not None:
-            asked[wanted] = HANDED
-        jobs = patterns.jobs(asked, all_open=wanted is None)
-        orders = Orders(jobs, np.zeros_like(jobs), patterns.canonical)
-
-        def visit(share: Share) -> list[tuple[Ints, Ints]]:
-            walker = Walker(patterns.adjacency, patterns.traits, patterns.size, patterns.tree)
-            return walker.gather(share, orders)[0]
-
         for begin in range(0, len(self._shares), AT_ONCE):
-            for found in each(visit, self._shares[begin : begin + AT_ONCE]):
-                for rows, nodes in found:
-                    yield patterns.resolve(rows, nodes)
+            yield from self._patterns.members(self._shares[begin : begin + AT_ONCE], wanted)
 
 
-def _some(adjacency: Adjacency, size: int, limit: int) -> list[Share]:
+def _sample(adjacency: Adjacency, size: int, limit: int) -> list[Share]:
     """Shares from all over the release whose sets together do not exceed the limit."""
     # If some tied vertices are not adjacent, the shares may contain fewer sets.
     divided = shares(adjacency, size, SAMPLED)
     chosen: list[Share] = []
     total = 0
     for i in scrambled(len(divided)).tolist():
-        here = pick(adjacency, size, divided[i])[0]
-        if total + here > limit:
-            continue
-        chosen.append(divided[i])
-        total += here
+        count = pick(adjacency, size, divided[i])[0]
+        if total + count <= limit:
+            chosen.append(divided[i])
+            total += count
     return chosen
 
 
-Flags = npt.NDArray[np.bool_]
-
-LISTED = 5_000  # maximum number of vertices of a release whose derived edges are all listed
-DERIVED = "derived "  # prefix of the names of relations of derived edges
-
-
 class Candidates:
-    """Candidate occurrences in a release of known x-subgraphs.
+    """Candidate occurrences in a release of known x-subgraphs: `parts`, (N, x), vertices of the known graph.
 
-    Attributes
-    ----------
-    parts
-        Known x-subgraphs as vertices of the known graph, shape (N, x).
-    sizes
-        Number of candidates of each x-subgraph; shape (N,).
-    right
-        Whether the true occurrence is among them; shape (N,).
-    total, complete
-        Number of examined x-subgraphs of the release, and whether these are all.
+    `total` x-subgraphs of the release are examined; `complete` says whether these are all.
     """
 
     def __init__(
-        self, world: World, space: Space, parts: Ints, known: Ints, released: KnowledgeGraph, limit: int
+        self,
+        world: World,
+        index: ReleaseIndex,
+        parts: Ints,
+        known: Ints,
+        released: KnowledgeGraph,
+        limit: int,
     ) -> None:
-        self.space, self.catalogue = space, Catalogue(space, parts.shape[1])
-        shift = space.graph.n - released.n
+        self.index, self.catalogue = index, Catalogue(index, parts.shape[1])
+        shift = index.graph.n - released.n
         self._shift, self.parts = shift, parts
         self._known, canonical = self.catalogue.classify(known)
         self._rows, self._canonical = known, canonical
         self._true = self.catalogue.classify(world.truth[parts] + shift)[0]
-        self._places = Places(space, self.catalogue, world.released, np.arange(released.n) + shift, limit)
-        self.total, self.complete = self._places.total, self._places.complete
+        self._occurrences = Occurrences(
+            index, self.catalogue, world.released, np.arange(released.n) + shift, limit
+        )
+        self.total, self.complete = self._occurrences.total, self._occurrences.complete
 
     @cached_property
     def _fitting(self) -> dict[int, dict[int, Ints]]:
         """Per known class, the classes of fitting occurrences and the possible vertex bijections."""
-        own = np.arange(self.catalogue.size)[None, :]
-        return {c: {c: own} for c in np.unique(self._known).tolist()}
+        identity = np.arange(self.catalogue.size)[None, :]
+        return {c: {c: identity} for c in np.unique(self._known).tolist()}
 
     def _connected(self, number: int) -> bool:
-        return self.catalogue.full.form(number).connected_ground(self.space.ground_types)
+        return self.catalogue.full.form(number).connected_ground(self.index.ground_types)
 
     @cached_property
     def _counts(self) -> Ints:
-        return self._places.counts(np.unique(self._known))
+        return self._occurrences.counts(np.unique(self._known))
 
     @property
     def sizes(self) -> Ints:
@@ -242,14 +201,12 @@ class Candidates:
     @property
     def right(self) -> Flags:
         """Whether the true occurrence is a candidate; it must be connected."""
-        fits = [t in self._fitting[c] for c, t in zip(self._known.tolist(), self._true.tolist(), strict=True)]
-        whole = {c: self._connected(c) for c in set(self._true.tolist())}
-        return np.array(
-            [f and whole[t] for f, t in zip(fits, self._true.tolist(), strict=True)], dtype=np.bool_
-        )
+        connected = {c: self._connected(c) for c in set(self._true.tolist())}
+        pairs = zip(self._known.tolist(), self._true.tolist(), strict=True)
+        return np.array([t in self._fitting[c] and connected[t] for c, t in pairs], dtype=np.bool_)
 
 
-class Loose(Candidates):
+class CandidatesWithoutRules(Candidates):
     """Candidates of an attacker who knows the derived edges of an x-subgraph but not the rules.
 
     Ground edges must be equal. Each known derived edge must be among all edges that the rules derive in the release,
@@ -259,60 +216,59 @@ class Loose(Candidates):
     def __init__(
         self,
         world: World,
-        space: Space,
+        index: ReleaseIndex,
         parts: Ints,
         known: Ints,
         released: KnowledgeGraph,
         limit: int,
-        ground: int,
     ) -> None:
-        super().__init__(world, space, parts, known, released, limit)
-        self._ground = ground
+        super().__init__(world, index, parts, known, released, limit)
+        self._ground = len(
+            world.released.relations
+        )  # relations of ground edges, before those of derived edges
 
     def _connected(self, number: int) -> bool:
         form = self.catalogue.full.form(number)
-        ground: Ints = self.space.pairs.counts[form.types, : self._ground].max(axis=2)
+        ground: Ints = self.index.pairs.counts[form.types, : self._ground].max(axis=2)
         return Form(ground, form.automorphisms).connected_ground(int(ground.max()) + 1)
 
     @cached_property
     def _counts(self) -> Ints:
-        return self._places.counts()
+        return self._occurrences.counts()
 
     @cached_property
     def _fitting(self) -> dict[int, dict[int, Ints]]:
-        whole = len(self._counts)
-        counts, size = self.space.pairs.counts, self.catalogue.size
-        ground = numbered(counts[:, : self._ground])
-        types = np.array([self.catalogue.full.form(c).types for c in range(whole)]).reshape(-1, size, size)
+        counts, size = self.index.pairs.counts, self.catalogue.size
+        ground, classes = numbered(counts[:, : self._ground]), range(len(self._counts))
+        types = np.array([self.catalogue.full.form(c).types for c in classes]).reshape(-1, size, size)
         alike = Classes(size)
         number, order = alike.classify(ground[types].reshape(-1, size * size))
-        seen = counts[types, self._ground :]
+        derived = counts[types, self._ground :]
         found: dict[int, dict[int, Ints]] = {}
         for c in np.unique(self._known).tolist():
             back = np.argsort(order[c])
             turns = alike.form(int(number[c])).automorphisms
-            fit = {}
+            found[c] = {}
             for f in np.flatnonzero(number == number[c]).tolist():
                 bijections = order[f][turns[:, back]]  # position p of c corresponds to bijections[i, p] of f
-                there = seen[f][bijections[:, :, None], bijections[:, None, :]]
-                fine = (seen[c][None] <= there).all(axis=(1, 2, 3))
-                if fine.any():
-                    fit[f] = bijections[fine]
-            found[c] = fit
+                there = derived[f][bijections[:, :, None], bijections[:, None, :]]
+                fits = (derived[c][None] <= there).all(axis=(1, 2, 3))
+                if fits.any():
+                    found[c][f] = bijections[fits]
         return found
 
     @cached_property
     def order(self) -> Ints:
         """Vertex of each x-subgraph at each position of its canonical form, shape (N, x)."""
-        places: Ints = (self._rows[:, None, :] == self._canonical[:, :, None]).argmax(axis=2)
-        return places
+        order: Ints = (self._rows[:, None, :] == self._canonical[:, :, None]).argmax(axis=2)
+        return order
 
     @cached_property
     def _members(self) -> dict[int, Ints]:
         """Candidates by class, in canonical order, as vertices of the release."""
         wanted = np.unique([f for fit in self._fitting.values() for f in fit]).astype(np.int64)
         found: dict[int, list[Ints]] = {f: [] for f in wanted.tolist()}
-        for classes, rows in self._places.rows(wanted):
+        for classes, rows in self._occurrences.rows(wanted):
             for f in np.unique(classes).tolist():
                 found[f].append(rows[classes == f] - self._shift)
         none = np.empty((0, self.catalogue.size), dtype=np.int64)
@@ -321,10 +277,7 @@ class Loose(Candidates):
     def placed(self, i: int, most: int | None = None) -> Ints:
         """Embeddings of x-subgraph i in the order of its canonical form; vertices of the release, shape (M, x).
 
-        Parameters
-        ----------
-        most
-            Maximum number of occurrences per class, spread over the release; by default all.
+        They come from all occurrences of each class, or from about `most` that are spread over the release.
         """
         placed = [np.empty((0, self.catalogue.size), dtype=np.int64)]
         for f, turns in self._fitting[int(self._known[i])].items():
@@ -336,55 +289,39 @@ class Loose(Candidates):
 
 @dataclass(frozen=True, eq=False)
 class Means:
-    """Resources of attackers who know x-subgraphs.
+    """Resources of attackers who know x-subgraphs."""
 
-    Attributes
-    ----------
-    rules
-        Rules of the release as ``"rules"``, and other rules as ``"other"``.
-    limit
-        Maximum number of examined x-subgraphs of a release.
-    derived
-        Cache of the derived edges of releases.
-    """
-
-    rules: Mapping[str, CheckedProgram]
-    limit: int
-    derived: dict[KnowledgeGraph, Mapping[str, tuple[Ints, Ints]]] = field(default_factory=dict)
+    rules: Mapping[str, CheckedProgram]  # rules of the release as "rules", and other rules as "other"
+    limit: int  # examined x-subgraphs of a release
+    derived: dict[KnowledgeGraph, Mapping[str, tuple[Ints, Ints]]] = field(default_factory=dict)  # cache
 
 
 def candidates(world: World, part: Part, means: Means, parts: Ints) -> Candidates:
-    """Find the candidates of known x-subgraphs, vertex sets of the known graph of shape (N, x).
-
-    Raises
-    ------
-    AnonymizationError
-        If the release is too large to list all its derived edges.
-    """
+    """Find the candidates of known x-subgraphs, vertex sets of the known graph of shape (N, x)."""
     if part.sees == "derived":
-        return _loose(world, means, parts)
+        return _candidates_without_rules(world, means, parts)
     both = united(world.known, world.released)
-    return Candidates(world, space_of(both, part, means.rules), parts, parts, world.released, means.limit)
+    return Candidates(world, index_of(both, part, means.rules), parts, parts, world.released, means.limit)
 
 
-def space_of(graph: KnowledgeGraph, part: Part, rules: Mapping[str, CheckedProgram]) -> Space:
-    """Space of a graph as an attacker with the knowledge `part` sees it, with or without weights."""
+def index_of(graph: KnowledgeGraph, part: Part, rules: Mapping[str, CheckedProgram]) -> ReleaseIndex:
+    """ReleaseIndex of a graph as an attacker with the knowledge `part` sees it, with or without weights."""
     program = rules.get(part.sees, _no_rules(rules["rules"]))
-    space = Space(graph, program)
+    index = ReleaseIndex(graph, program)
     if not part.key[1]:
-        space.reasoner = InducedReasoner(_without_weights(graph), program)
-    return space
+        index.reasoner = InducedReasoner(_without_weights(graph), program)
+    return index
 
 
-def _loose(world: World, means: Means, parts: Ints) -> Loose:
+def _candidates_without_rules(world: World, means: Means, parts: Ints) -> CandidatesWithoutRules:
     program = lasting(means.rules["rules"])
     if world.released not in means.derived:
-        means.derived[world.released] = _derived_in(world.released, program)
-    released = marked(world.released, means.derived[world.released], parts.shape[1])
-    known = _seen(world.known, program, parts)
+        means.derived[world.released] = derived_edges(world.released, program) if program.derived else {}
+    released = _with_derived(world.released, means.derived[world.released], parts.shape[1])
+    known = _separate(world.known, program, parts)
     rows = np.arange(known.n).reshape(parts.shape)
-    space = Space(united(known, released), _no_rules(program))
-    return Loose(world, space, parts, rows, released, means.limit, len(world.released.relations))
+    index = ReleaseIndex(united(known, released), _no_rules(program))
+    return CandidatesWithoutRules(world, index, parts, rows, released, means.limit)
 
 
 def lasting(program: CheckedProgram) -> CheckedProgram:
@@ -396,17 +333,9 @@ def lasting(program: CheckedProgram) -> CheckedProgram:
     return replace(program, derived=tuple(kept))
 
 
-def _derived_in(graph: KnowledgeGraph, program: CheckedProgram) -> Mapping[str, tuple[Ints, Ints]]:
-    """All derived edges of a release; `AnonymizationError` if there may be too many."""
-    if program.derived and graph.n > LISTED:
-        raise AnonymizationError(
-            f"what the rules derive in a release of more than {LISTED:,} vertices is not listed",
-            hint="leave out the knowledge of derived edges without rules",
-        )
-    return derived_edges(graph, program) if program.derived else {}
-
-
-def marked(graph: KnowledgeGraph, derived: Mapping[str, tuple[Ints, Ints]], size: int) -> KnowledgeGraph:
+def _with_derived(
+    graph: KnowledgeGraph, derived: Mapping[str, tuple[Ints, Ints]], size: int
+) -> KnowledgeGraph:
     """Graph with derived edges as further relations, restricted to those that connected sets of `size` can contain."""
     from scipy.sparse import coo_array
 
@@ -419,14 +348,14 @@ def marked(graph: KnowledgeGraph, derived: Mapping[str, tuple[Ints, Ints]], size
         near = near @ step
     rows, columns = near.nonzero()
     keys = np.sort(rows.astype(np.int64) * graph.n + columns)
-    more = {}
+    relations = dict(graph.relations)
     for name, (u, v) in derived.items():
         close = np.isin(u * graph.n + v, keys)
-        more[DERIVED + name] = Relation(u[close], v[close], None, ("source", "target"))
-    return replace(graph, relations={**graph.relations, **more})
+        relations[DERIVED + name] = Relation(u[close], v[close])
+    return replace(graph, relations=relations)
 
 
-def _seen(graph: KnowledgeGraph, program: CheckedProgram, parts: Ints) -> KnowledgeGraph:
+def _separate(graph: KnowledgeGraph, program: CheckedProgram, parts: Ints) -> KnowledgeGraph:
     """Disjoint union of x-subgraphs, with the edges derived from each alone as further relations."""
     count, size = parts.shape
     number = np.arange(count * size).reshape(parts.shape)
@@ -435,7 +364,7 @@ def _seen(graph: KnowledgeGraph, program: CheckedProgram, parts: Ints) -> Knowle
         found = InducedReasoner(graph, program).derived(parts)
         for p, name in enumerate(program.derived):
             row, a, b = np.nonzero(found[:, p])
-            relations[DERIVED + name] = Relation(number[row, a], number[row, b], None, ("source", "target"))
+            relations[DERIVED + name] = Relation(number[row, a], number[row, b])
     return KnowledgeGraph(np.arange(count * size).astype(str).astype(object), relations)
 
 
@@ -447,12 +376,10 @@ def _copies(relation: Relation, parts: Ints, n: int) -> Relation:
     wanted = (parts[:, :, None] * n + parts[:, None, :]).reshape(-1)
     begin, end = (np.searchsorted(keys[order], wanted, side) for side in ("left", "right"))
     pair = np.repeat(np.arange(len(wanted)), end - begin)
-    place = np.arange(len(pair)) - np.repeat(np.cumsum(end - begin) - (end - begin), end - begin)
-    edge = order[np.repeat(begin, end - begin) + place]
-    row, rest = np.divmod(pair, size * size)
-    a, b = np.divmod(rest, size)
-    weight = None if relation.weight is None else relation.weight[edge]
-    return Relation(row * size + a, row * size + b, weight, relation.columns)
+    rank = np.arange(len(pair)) - np.repeat(np.cumsum(end - begin) - (end - begin), end - begin)
+    edge = order[np.repeat(begin, end - begin) + rank]
+    row, a, b = np.unravel_index(pair, (len(parts), size, size))
+    return replace(relation.take(edge), source=row * size + a, target=row * size + b)
 
 
 def _without_weights(graph: KnowledgeGraph) -> KnowledgeGraph:
@@ -464,11 +391,6 @@ def _no_rules(program: CheckedProgram) -> CheckedProgram:
     return replace(
         program, strata=(), derived=(), outputs=(), queries=(), facts=(), unifications=(), denials=()
     )
-
-
-Floats = npt.NDArray[np.float64]
-
-CHUNK = 1 << 14  # edges whose detours are counted at once
 
 
 def implausibility(graph: KnowledgeGraph) -> Floats:
@@ -500,7 +422,7 @@ def without_implausible(graph: KnowledgeGraph, count: int) -> tuple[KnowledgeGra
     relations: dict[str, Relation] = {}
     begin = 0
     for name, r in graph.relations.items():
-        relations[name] = kept(r, ~dropped[begin : begin + len(r)])
+        relations[name] = r.take(~dropped[begin : begin + len(r)])
         begin += len(r)
     return replace(graph, relations=relations), dropped
 
@@ -515,22 +437,14 @@ def synthetic(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Ints)
     return np.concatenate(found)
 
 
-def judged(dropped: Flags, made: Flags) -> Filtered:
-    """Count dropped, synthetic, and dropped synthetic edges."""
-    return Filtered(len(made), int(dropped.sum()), int(made.sum()), int((dropped & made).sum()))
-
-
 def _detours(graph: KnowledgeGraph) -> Floats:
     """Number of undirected paths of two or three other edges between the ends of each edge."""
     from scipy.sparse import coo_array
 
     source, target = graph.ends
-    straight = source != target
-    ends = (
-        np.concatenate([source[straight], target[straight]]),
-        np.concatenate([target[straight], source[straight]]),
-    )
-    near = coo_array((np.ones(len(ends[0])), ends), shape=(graph.n, graph.n)).tocsr()
+    u, v = np.stack(graph.ends)[:, source != target]
+    ends = np.concatenate([u, v]), np.concatenate([v, u])
+    near = coo_array((np.ones(2 * len(u)), ends), shape=(graph.n, graph.n)).tocsr()
     near.data[:] = 1
     degree = np.asarray(near.sum(axis=1)).reshape(-1)
     found = np.zeros(graph.m)
@@ -546,8 +460,8 @@ def _detours(graph: KnowledgeGraph) -> Floats:
 def _rarity(graph: KnowledgeGraph) -> Floats:
     """Rarity of the degrees of the rarer end of each edge, as a negative log frequency."""
     degrees = np.stack([graph.in_degree(), graph.out_degree()], axis=1)
-    _, place, count = np.unique(degrees, axis=0, return_inverse=True, return_counts=True)
-    rare = -np.log(count[place.reshape(-1)] / max(graph.n, 1))
+    _, number, count = np.unique(degrees, axis=0, return_inverse=True, return_counts=True)
+    rare = -np.log(count[number.reshape(-1)] / max(graph.n, 1))
     source, target = graph.ends
     return np.asarray(np.maximum(rare[source], rare[target]))
 

@@ -14,7 +14,14 @@ from kgreason.isomorphism.attacks.attack_results import Attack, Exposed, Rate, R
 from kgreason.isomorphism.attacks.attack_settings import World, united
 
 Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+
 HUBS = 5
+SHOWN = 5  # number of exposed vertices that are named
+Neighbours = tuple[list[list[int]], list[list[int]]]
+THETA = 0.5  # eccentricity below which a match is rejected
+ROUNDS = 20  # passes over all vertices
 
 
 def hubs(graph: KnowledgeGraph, count: int = HUBS) -> Ints:
@@ -25,11 +32,7 @@ def hubs(graph: KnowledgeGraph, count: int = HUBS) -> Ints:
 def fingerprints(graph: KnowledgeGraph, anchors: Ints) -> Ints:
     """Partition the vertices by their directed distances from and to some hubs; shape (n,).
 
-    Parameters
-    ----------
-    anchors
-        Vertices, shape (hubs, places); several places are copies of the same hub in different components, of which
-        each vertex uses the one in its component.
+    Each row of `anchors` holds copies of one hub in different components: a vertex uses the one in its component.
 
     Examples
     --------
@@ -37,11 +40,8 @@ def fingerprints(graph: KnowledgeGraph, anchors: Ints) -> Ints:
     >>> fingerprints(path, np.array([[1]])).tolist()
     [0, 1, 2, 2]
     """
-    return numbered(
-        np.stack([_distances(graph, row, back) for row in anchors for back in (False, True)], axis=1)
-        if len(anchors)
-        else np.zeros((graph.n, 1), dtype=np.int64)
-    )
+    columns = [_distances(graph, row, back) for row in anchors for back in (False, True)]
+    return numbered(np.stack([np.zeros(graph.n, dtype=np.int64), *columns], axis=1))
 
 
 def _distances(graph: KnowledgeGraph, sources: Ints, back: bool) -> Ints:
@@ -52,14 +52,7 @@ def _distances(graph: KnowledgeGraph, sources: Ints, back: bool) -> Ints:
     source, target = graph.ends[::-1] if back else graph.ends
     edges = coo_array((np.ones(len(source)), (source, target)), shape=(graph.n, graph.n)).tocsr()
     found = dijkstra(edges, indices=sources, unweighted=True, min_only=True)
-    distances: Ints = np.where(np.isinf(found), -1, found).astype(np.int64)
-    return distances
-
-
-Neighbours = tuple[list[list[int]], list[list[int]]]
-
-THETA = 0.5  # eccentricity below which a match is rejected
-ROUNDS = 20  # passes over all vertices
+    return np.where(np.isinf(found), -1, found).astype(np.int64)
 
 
 def propagate(known: KnowledgeGraph, released: KnowledgeGraph, seeds: dict[int, int]) -> dict[int, int]:
@@ -116,13 +109,8 @@ def _outstanding(scores: dict[int, float], count: int) -> int | None:
     """Vertex with the best score if its eccentricity is high enough; vertices without a score count as 0."""
     if not scores:
         return None
-    first, second = 0.0, 0.0
-    best = -1
-    for r, score in scores.items():
-        if score > first:
-            first, second, best = score, first, r
-        elif score > second:
-            second = score
+    best = max(scores, key=scores.__getitem__)
+    second, first = sorted([0.0, *scores.values()])[-2:]
     total = sum(scores.values())
     mean = total / count
     variance = sum(s * s for s in scores.values()) / count - mean * mean
@@ -150,36 +138,39 @@ def draw_seeds(graph: KnowledgeGraph, count: int, rng: np.random.Generator) -> I
     return np.sort(rng.choice(fit, count, replace=False, p=degree[fit] / degree[fit].sum())) if count else fit
 
 
-Floats = npt.NDArray[np.float64]
-
-SHOWN = 5  # number of exposed vertices that are named
-
-
 def vertex_attack(
     name: str, worlds: Mapping[str, World], targets: Ints, everything: bool, labels: npt.NDArray[np.object_]
 ) -> Attack:
-    """Attack vertices by a known property.
+    """Attack vertices, all of them or not (`everything`), by a known property.
 
-    Parameters
-    ----------
-    name
-        ``degree``, ``neighbourhood``, ``hubs`` or ``refinement:I``.
-    worlds
-        Graphs of the runs by name, all with the original vertices in the same order.
-    targets, everything
-        Target vertices, and whether these are all vertices.
+    It is ``degree``, ``neighbourhood``, ``hubs`` or ``refinement:I``. The graphs of the runs have the original vertices
+    in the same order.
     """
-    runs, sure = {}, np.zeros(len(targets))
-    for run, world in worlds.items():
-        sizes, right = vertex_candidates(name, world, targets)
-        runs[run] = judged(sizes, right, everything)
-        if run == "main":
-            sure = _found(sizes, right)
-    runs["naive"] = guessing(worlds["main"].released.n, len(targets), everything)
-    return Attack(name, 0, runs, most_exposed(targets, sure, labels))
+    found = {run: vertex_candidates(name, world, targets) for run, world in worlds.items()}
+    return _attack(name, found, worlds["main"], targets, everything, labels)
 
 
-def vertex_candidates(name: str, world: World, targets: Ints) -> tuple[Ints, npt.NDArray[np.bool_]]:
+def seed_attack(worlds: Mapping[str, World], seeds: Ints, labels: npt.NDArray[np.object_]) -> Attack:
+    """Propagate a mapping from seeds over the whole graph; unreached vertices are guessed among the rest."""
+    targets = np.setdiff1d(np.arange(worlds["main"].known.n), seeds)
+    found = {run: _seed_candidates(world, seeds, targets) for run, world in worlds.items()}
+    return _attack("seeds", found, worlds["main"], targets, True, labels)
+
+
+def _attack(
+    name: str,
+    found: Mapping[str, tuple[Ints, Flags]],
+    main: World,
+    targets: Ints,
+    everything: bool,
+    labels: npt.NDArray[np.object_],
+) -> Attack:
+    runs = {run: judged(sizes, right, everything) for run, (sizes, right) in found.items()}
+    runs["naive"] = guessing(main.released.n, len(targets), everything)
+    return Attack(name, 0, runs, most_exposed(targets, chances(*found["main"]), labels))
+
+
+def vertex_candidates(name: str, world: World, targets: Ints) -> tuple[Ints, Flags]:
     """Numbers of candidates of target vertices, and whether the true vertex is among them."""
     both = united(world.known, world.released)
     n = world.known.n
@@ -189,56 +180,47 @@ def vertex_candidates(name: str, world: World, targets: Ints) -> tuple[Ints, npt
         case ["neighbourhood"]:
             traits = neighbourhoods(both)
         case ["hubs"]:
-            found = hubs(world.known)
-            traits = fingerprints(both, np.stack([found, world.truth[found] + n], axis=1))
+            anchors = hubs(world.known)
+            traits = fingerprints(both, np.stack([anchors, world.truth[anchors] + n], axis=1))
         case [_, rounds]:
             traits = refined(both, int(rounds))
     counts = np.bincount(traits[n:], minlength=int(traits.max(initial=0)) + 1)
     return counts[traits[targets]], traits[targets] == traits[world.truth[targets] + n]
 
 
-def seed_attack(worlds: Mapping[str, World], seeds: Ints, labels: npt.NDArray[np.object_]) -> Attack:
-    """Propagate a mapping from seeds over the whole graph; unreached vertices are guessed among the rest."""
-    runs, sure = {}, np.zeros(0)
-    n = worlds["main"].known.n
-    targets = np.setdiff1d(np.arange(n), seeds)
-    for run, world in worlds.items():
-        given = dict(zip(seeds.tolist(), world.truth[seeds].tolist(), strict=True))
-        mapped = propagate(world.known, world.released, given)
-        place = np.array([mapped.get(v, -1) for v in targets.tolist()], dtype=np.int64)
-        truth = world.truth[targets]
-        rest = world.released.n - len(mapped)
-        taken = np.isin(truth, list(mapped.values()))
-        sizes = np.where(place >= 0, 1, rest)
-        right = np.where(place >= 0, place == truth, ~taken)
-        runs[run] = judged(sizes, right, True)
-        if run == "main":
-            sure = _found(sizes, right)
-    runs["naive"] = guessing(worlds["main"].released.n, len(targets), True)
-    return Attack("seeds", 0, runs, most_exposed(targets, sure, labels))
+def _seed_candidates(world: World, seeds: Ints, targets: Ints) -> tuple[Ints, Flags]:
+    """As `vertex_candidates`: a matched vertex has one candidate, the others all vertices that are not matched."""
+    images = world.truth[seeds].tolist()
+    mapped = propagate(world.known, world.released, dict(zip(seeds.tolist(), images, strict=True)))
+    image = np.array([mapped.get(v, -1) for v in targets.tolist()], dtype=np.int64)
+    truth = world.truth[targets]
+    taken = np.isin(truth, list(mapped.values()))
+    sizes = np.where(image >= 0, 1, world.released.n - len(mapped))
+    return sizes, np.where(image >= 0, image == truth, ~taken)
 
 
-def judged(sizes: Ints, right: npt.NDArray[np.bool_], everything: bool, complete: bool = True) -> Run:
+def judged(sizes: Ints, right: Flags, everything: bool, complete: bool = True) -> Run:
     """Results of a run from the candidates of each target."""
     return Run(
         *(len(sizes), everything, quantiles(sizes.astype(np.float64))),
-        Rate.of(_found(sizes, right), everything),
+        Rate.of(chances(sizes, right), everything),
         Rate.of((right & (sizes == 1)).astype(np.float64), everything),
         Rate.of((~right).astype(np.float64), everything),
         complete,
     )
 
 
-def guessing(places: int, targets: int, everything: bool, complete: bool = True) -> Run:
+def guessing(count: int, targets: int, everything: bool, complete: bool = True) -> Run:
     """Results of a uniform guess among all vertices or occurrences."""
-    return judged(np.full(targets, places), np.ones(targets, dtype=np.bool_), everything, complete)
+    return judged(np.full(targets, count), np.ones(targets, dtype=np.bool_), everything, complete)
 
 
-def _found(sizes: Ints, right: npt.NDArray[np.bool_]) -> Floats:
+def chances(sizes: Ints, right: Flags) -> Floats:
+    """Probability that a uniform guess among the candidates of a target finds it."""
     return np.where(right, 1 / np.maximum(sizes, 1), 0.0)
 
 
-def most_exposed(targets: Ints, sure: Floats, labels: npt.NDArray[np.object_]) -> tuple[Exposed, ...]:
+def most_exposed(targets: Ints, chance: Floats, labels: npt.NDArray[np.object_]) -> tuple[Exposed, ...]:
     """Vertices with the highest probability of being found, if positive."""
-    order = np.argsort(-sure, kind="stable")[:SHOWN]
-    return tuple(Exposed(str(labels[targets[i]]), float(sure[i])) for i in order.tolist() if sure[i] > 0)
+    order = np.argsort(-chance, kind="stable")[:SHOWN]
+    return tuple(Exposed(str(labels[targets[i]]), float(chance[i])) for i in order.tolist() if chance[i] > 0)

@@ -1,4 +1,4 @@
-"""Panel of attackers, each with control runs on randomized twins of the graph.
+"""Panel of attackers, each with control runs on randomized twins of the graph, and with the promise of the guarantee.
 
 A twin contains no real relationships, so what an attacker finds by knowledge of the twin does not depend on the data.
 
@@ -19,21 +19,23 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.progress import SILENT, Progress
-from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
-from kgreason.graph.parts import inside
-from kgreason.isomorphism.attacks.attack_results import Attack, Attacks, Exposed, Promise, Run
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, inside
+from kgreason.isomorphism.attacks.attack_results import Attack, Attacks, Exposed, Filtered, Promise, Run
 from kgreason.isomorphism.attacks.attack_settings import PARTS, SEEDS, Part, Setting, World, induced
 from kgreason.isomorphism.attacks.known_parts import (
     LISTED,
+    Candidates,
+    CandidatesWithoutRules,
     Means,
     Parts,
     candidates,
     draw_parts,
+    index_of,
     synthetic,
     without_implausible,
 )
-from kgreason.isomorphism.attacks.known_parts import judged as judged_edges
 from kgreason.isomorphism.attacks.known_vertices import (
+    chances,
     draw_seeds,
     guessing,
     judged,
@@ -41,15 +43,25 @@ from kgreason.isomorphism.attacks.known_vertices import (
     seed_attack,
     vertex_attack,
 )
-from kgreason.isomorphism.attacks.promise import kept, unpromised
+from kgreason.isomorphism.verification.image_pools import packs, placements, tokens
+from kgreason.isomorphism.verification.images import decide
+from kgreason.isomorphism.verification.release_index import ReleaseIndex
+from kgreason.isomorphism.verification.subgraph_visits import ENDLESS
+from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.check.genericity import hidden_vertices
 
 Ints = npt.NDArray[np.int64]
+# Of sources, targets, the number of vertices, a generator, and whether direction does not matter.
 Change = Callable[[Ints, Ints, int, np.random.Generator, bool], tuple[Ints, Ints]]
-"""Of sources, targets, the number of vertices, a generator, and whether direction does not matter."""
 
 SWAPS = 10  # attempted swaps per edge
 DRAWS = 20  # attempts to redraw the ends of loops and duplicate edges
+MOST_OCCURRENCES = 5_000_000  # x-subgraphs of a release examined for one size
+FEW = 1 << 8  # occurrences of a class among which images are searched before all are
+PATIENCE = 1 << 28  # comparisons for one x-subgraph
+# Sets of a release visited if the guarantee does not apply; otherwise as many as `verify` visits.
+VISITED = 1 << 28
+DEFINED = next(part for part in PARTS if part.name == "part:weights+rules")  # the attacker of the definition
 
 
 def rewired(graph: KnowledgeGraph, rng: np.random.Generator) -> KnowledgeGraph:
@@ -69,16 +81,14 @@ def redrawn(graph: KnowledgeGraph, rng: np.random.Generator) -> KnowledgeGraph:
 def _each(graph: KnowledgeGraph, rng: np.random.Generator, change: Change) -> KnowledgeGraph:
     relations = {}
     for name, r in graph.relations.items():
-        half = _half(r, graph.n)
-        if half is None:
+        if (half := _half(r, graph.n)) is None:
             source, target = change(r.source, r.target, graph.n, rng, False)
             relations[name] = replace(r, source=source, target=target)
         else:
-            forth, back = half
+            forth, _ = half
             source, target = change(r.source[forth], r.target[forth], graph.n, rng, True)
-            weight = None if r.weight is None else r.weight[np.concatenate([forth, back])]
             ends = np.concatenate([source, target]), np.concatenate([target, source])
-            relations[name] = Relation(*ends, weight, r.columns)
+            relations[name] = replace(r.take(np.concatenate(half)), source=ends[0], target=ends[1])
     return replace(graph, relations=relations)
 
 
@@ -89,8 +99,8 @@ def _half(r: Relation, n: int) -> tuple[Ints, Ints] | None:
     order = np.argsort(keys)
     if 2 * len(forth) != len(r) or len(np.unique(keys)) != len(r):
         return None
-    place = np.searchsorted(keys[order], mirrored[forth])
-    back = order[np.minimum(place, len(r) - 1)] if len(r) else order
+    at = np.searchsorted(keys[order], mirrored[forth])
+    back = order[np.minimum(at, len(r) - 1)] if len(r) else order
     return (forth, back) if np.array_equal(keys[back], mirrored[forth]) else None
 
 
@@ -135,12 +145,8 @@ def _keys(source: Ints, target: Ints, n: int, undirected: bool) -> Ints:
 
 
 def _single(keys: Ints) -> npt.NDArray[np.bool_]:
-    _, place, count = np.unique(keys, return_inverse=True, return_counts=True)
-    single: npt.NDArray[np.bool_] = (count == 1)[place.reshape(-1)]
-    return single
-
-
-PLACES = 5_000_000  # maximum number of x-subgraphs of a release examined for one size
+    _, number, count = np.unique(keys, return_inverse=True, return_counts=True)
+    return np.equal(count, 1)[number]
 
 
 def run_panel(
@@ -152,9 +158,8 @@ def run_panel(
     chosen = [part for part in PARTS if part.name in knowledge]
     for size in setting.sizes:
         attacks += panel.by_parts([part for part in chosen if panel.possible(part)], size)
-    attacks += [
-        panel.by_vertices(name) for name in knowledge if not name.startswith("part:") and name != SEEDS
-    ]
+    vertices = [name for name in knowledge if not name.startswith("part:") and name != SEEDS]
+    attacks += map(panel.by_vertices, vertices)
     if SEEDS in knowledge:
         attacks.append(panel.by_seeds())
     return Attacks(setting.k, setting.x, tuple(attacks), panel.filtered, tuple(panel.notes))
@@ -167,12 +172,12 @@ class _Panel:
         original, released, mapping = setting.original, setting.released, setting.mapping
         made = synthetic(original, released, mapping)
         count = int(made.sum()) if setting.drop is None else round(setting.drop * released.m)
-        self.rest, gone = without_implausible(released, count)
-        self.filtered = judged_edges(gone, made)
+        self.rest, dropped = without_implausible(released, count)
+        self.filtered = Filtered(released.m, int(dropped.sum()), int(made.sum()), int((dropped & made).sum()))
         self.twin, self.random_twin = rewired(original, rng), redrawn(original, rng)
         self.commute = not hidden_vertices(setting.rules["rules"])
         self.same = np.arange(original.n)
-        self.means = Means(setting.rules, PLACES)
+        self.means = Means(setting.rules, MOST_OCCURRENCES)
 
     @cached_property
     def known(self) -> KnowledgeGraph:
@@ -195,9 +200,9 @@ class _Panel:
 
     def by_seeds(self) -> Attack:
         self.progress.step("Attacking with seeds")
-        given = self.setting.seeds
-        seeds = draw_seeds(self.setting.original, given, self.rng) if isinstance(given, int) else given
-        return seed_attack(self._worlds(self.twin), seeds, self.setting.original.labels)
+        original, seeds = self.setting.original, self.setting.seeds
+        seeds = draw_seeds(original, seeds, self.rng) if isinstance(seeds, int) else seeds
+        return seed_attack(self._worlds(self.twin), seeds, original.labels)
 
     def _worlds(self, twin: KnowledgeGraph) -> dict[str, World]:
         original, mapping = self.setting.original, self.setting.mapping
@@ -222,8 +227,8 @@ class _Panel:
         worlds = self._part_worlds()
         drawn: dict[str, Parts] = {}
         for run, world in worlds.items():
-            same = drawn.get("main") if world.drawn is worlds["main"].drawn else None
-            drawn[run] = same or draw_parts(world.drawn, size, self.setting.targets, self.rng)
+            main = drawn.get("main") if world.drawn is worlds["main"].drawn else None
+            drawn[run] = main or draw_parts(world.drawn, size, self.setting.targets, self.rng)
         if rows and not len(drawn["main"].members):
             self.notes.append(f"no connected part has {size} vertices")
             return []
@@ -258,17 +263,92 @@ class _Panel:
             if not len(members):
                 continue
             found = candidates(world, part, self.means, members)
-            right = found.right
-            runs[run] = judged(found.sizes, right, drawn[run].all, found.complete)
+            sizes, right = found.sizes, found.right
+            runs[run] = judged(sizes, right, drawn[run].all, found.complete)
             if run == "main":
-                reason = unpromised(part, size, self.setting.x, self.commute, self.setting.weights)
-                promise = kept(found, world, part, self.setting.rules, self.setting.k, reason)
+                reason = _not_covered(part, size, self.setting.x, self.commute, self.setting.weights)
+                promise = _promise(found, world, part, self.setting.rules, self.setting.k, reason)
                 total, complete = found.total, found.complete
-                exposed = self._exposed(members, np.where(right, 1 / np.maximum(found.sizes, 1), 0.0))
+                exposed = self._exposed(members, chances(sizes, right))
         runs["naive"] = guessing(total, runs["main"].targets, drawn["main"].all, complete)
         return Attack(part.name, size, runs, exposed, promise)
 
-    def _exposed(self, members: Ints, sure: npt.NDArray[np.float64]) -> tuple[Exposed, ...]:
+    def _exposed(self, members: Ints, chance: npt.NDArray[np.float64]) -> tuple[Exposed, ...]:
         best = np.zeros(self.setting.original.n)
-        np.maximum.at(best, members, np.repeat(sure[:, None], members.shape[1], axis=1))
+        np.maximum.at(best, members, chance[:, None])
         return most_exposed(self.same, best, self.setting.original.labels)
+
+
+def _not_covered(part: Part, size: int, sizes: Sequence[int], commute: bool, weights: str) -> str:
+    """Reason why Definition 4.1 does not protect against knowledge of an x-subgraph; empty if it does.
+
+    For the sizes of the guarantee it protects against attackers who know Σ, and so against those who know less. A
+    smaller subgraph lies in one of a guaranteed size, and its images in the images of that: they have the same edges,
+    so that rules which see no weights derive the same, and edges derived from the smaller subgraph are present as well.
+    Only attackers who know Σ and weights may distinguish the smaller subgraphs, if the rules do not commute
+    (Proposition 4.1). The definition covers neither other rules with weights nor edges derived from weights other than
+    the ``"released"`` ones. The result is equal for rows of Table 4 with equal keys.
+    """
+    if part.sees == "other" and part.weighted:
+        return "other rules"
+    if weights != "released" and (part.sees == "derived" or part.key[1]):
+        return "original weights"
+    if size > max(sizes):
+        return f"x' > {max(sizes)}"
+    if part.sees == "rules" and part.weighted and not commute and size not in sizes:
+        return f"x' < {min(sizes)}" if size < min(sizes) else f"x' = {size}"
+    return ""
+
+
+def _promise(
+    found: Candidates, world: World, part: Part, rules: Mapping[str, CheckedProgram], k: int, reason: str
+) -> Promise:
+    """Count the x-subgraphs with k candidates that pairwise share no vertex and no degree at any position."""
+    right = np.flatnonzero(found.right)
+    if isinstance(found, CandidatesWithoutRules):
+        resisted, undecided = _decided_without_rules(found, world, rules, k, covered=not reason)
+    else:
+        rows = world.truth[found.parts[right]]
+        resisted, undecided = _decided(rows, world, part, rules, k, covered=not reason)
+    return Promise(reason, len(found.parts) - len(right) + resisted, undecided, len(found.parts))
+
+
+def _decided(
+    rows: Ints, world: World, part: Part, rules: Mapping[str, CheckedProgram], k: int, *, covered: bool
+) -> tuple[int, int]:
+    """Number of occurrences with images in the whole release, and number of those given up."""
+    if not len(rows):
+        return 0, 0
+    most = ENDLESS if covered else VISITED
+    outcome = decide(index_of(world.released, part, rules), rows.shape[1], rows, k, SILENT, most=most)
+    return outcome.satisfied, outcome.undecided
+
+
+def _decided_without_rules(
+    found: CandidatesWithoutRules, world: World, rules: Mapping[str, CheckedProgram], k: int, *, covered: bool
+) -> tuple[int, int]:
+    """As `_decided` for an attacker without rules, among the examined occurrences."""
+    # If not all occurrences were examined, k of them suffice, but fewer are inconclusive. If the definition covers the
+    # attacker, images for an attacker who also knows the rules are images for this one.
+    right = np.flatnonzero(found.right)
+    traits = ReleaseIndex(world.released, rules["rules"]).traits
+    status = np.array([_apart(found, world, traits, i, k - 1) for i in right.tolist()], dtype=np.int64)
+    resisted = int((status == 1).sum())
+    if found.complete:
+        return resisted, int((status == -1).sum())
+    if covered:
+        rest = world.truth[found.parts[right[status != 1]]]
+        resisted += _decided(rest, world, DEFINED, rules, k, covered=covered)[0]
+    return resisted, len(right) - resisted
+
+
+def _apart(found: CandidatesWithoutRules, world: World, traits: Ints, i: int, need: int) -> int:
+    """Whether `need` candidates are apart from the true occurrence and each other: 1, 0, or -1 given up."""
+    target = world.truth[found.parts[i]][found.order[i]]
+    own = np.arange(len(target))[None, :]
+    for most in (FEW, None):
+        fit = placements(target, found.placed(i, most), own, traits)
+        status = packs(tokens(fit, traits), need, PATIENCE)[0] if len(fit) else int(need == 0)
+        if status == 1:
+            break
+    return status

@@ -13,8 +13,7 @@ import numpy as np
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.printable import Displayed
 from kgreason.base.progress import Progress
-from kgreason.graph.knowledge_graph import KnowledgeGraph
-from kgreason.graph.parts import beside, inside
+from kgreason.graph.knowledge_graph import KnowledgeGraph, beside, inside
 from kgreason.graph.subgraphs.member_pools import MOST
 from kgreason.graph.subgraphs.patterns import LARGEST
 from kgreason.isomorphism.anonymizers.partition import partition

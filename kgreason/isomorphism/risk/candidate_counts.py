@@ -21,13 +21,12 @@ import numpy.typing as npt
 
 from kgreason.base.jit import Ints
 from kgreason.base.progress import SILENT, Progress
-from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
-from kgreason.graph.parts import beside, inside
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices, beside, inside
 from kgreason.graph.refinement import Sides, degrees, effort, neighbourhoods, refine
 from kgreason.isomorphism.attacks.attack_settings import PARTS, Part, World, induced, united
 from kgreason.isomorphism.attacks.known_parts import Means, Parts, candidates, draw_parts
 from kgreason.isomorphism.risk.occurrences import Incidence, Survey, survey
-from kgreason.isomorphism.verification.release_index import Space
+from kgreason.isomorphism.verification.release_index import ReleaseIndex
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.release.report.candidate_tables import Candidates, CandidateSets, by_classes
 
@@ -224,10 +223,10 @@ def surveys(
     AnonymizationError
         If they have too many classes.
     """
-    space, found = Space(graph, rules), graph.components()[1]
+    index, found = ReleaseIndex(graph, rules), graph.components()[1]
     whole = np.bincount(found)
     needed = {*sizes, *np.unique(whole[whole < max(sizes)]).tolist()}
-    return {size: survey(space, size, most, rng, progress) for size in sorted(needed)}
+    return {size: survey(index, size, most, rng, progress) for size in sorted(needed)}
 
 
 def of_subgraphs(

@@ -18,9 +18,8 @@ from kgreason.isomorphism.anonymizers.assembly import is_symmetric
 from kgreason.isomorphism.anonymizers.degree_distributions import DegreeDistribution, choose_across
 from kgreason.isomorphism.risk.occurrences import Survey
 from kgreason.isomorphism.verification.images import decide, decide_each
-from kgreason.isomorphism.verification.isomorphism_classes import scrambled
 from kgreason.isomorphism.verification.population import small_components
-from kgreason.isomorphism.verification.release_index import Space
+from kgreason.isomorphism.verification.release_index import ReleaseIndex, scrambled
 from kgreason.release.verdicts import NORMAL
 
 MEGABYTES = 300.0  # of a process with all modules loaded
@@ -176,14 +175,14 @@ def of_kguard(graph: KnowledgeGraph, k: int, found: Lacking) -> Cost:
 
 def of_published(k: int, surveyed: Survey) -> Cost:
     """Cost of published KGUARD: images for classes with fewer than k disjoint members, and degree diversity."""
-    space, x = surveyed.catalogue.space, surveyed.size
+    index, x = surveyed.catalogue.index, surveyed.size
     rows, of = surveyed.drawn.rows, surveyed.drawn.classes
     vertices, edges = 0, 0.0
     for part in np.split(np.arange(len(of)), np.flatnonzero(np.diff(of)) + 1) if len(of) else ():
         lacking = k - _disjoint(rows[part], k)
-        types = surveyed.catalogue.full.form(int(of[part[0]])).types % space.ground_types
+        types = surveyed.catalogue.full.form(int(of[part[0]])).types % index.ground_types
         vertices += lacking * x
-        edges += lacking * int(space.pairs.counts[types].sum())
+        edges += lacking * int(index.pairs.counts[types].sum())
     diverse = edges + EXTRA * x * len(surveyed.counts)
     total = int(surveyed.counts.sum())
     return Cost(
@@ -207,21 +206,21 @@ def _disjoint(rows: Ints, most: int) -> int:
 
 def lacking(surveyed: Survey, k: int, progress: Progress = SILENT) -> Lacking:
     """Decide for a sample of each class, or for all if few lack images, whether subgraphs have k - 1 images."""
-    space, forms = surveyed.catalogue.space, surveyed.catalogue.full
+    index, forms = surveyed.catalogue.index, surveyed.catalogue.full
     rows, of = surveyed.drawn.some(max(SAMPLE_OF_CLASS, SAMPLE // max(1, len(forms))))
-    status = decide_each(space, rows, k, progress)
+    status = decide_each(index, rows, k, progress)
     found, low, high = _estimated(surveyed.counts, of, status)
     without = np.bincount(of[status != 1], minlength=len(forms))
     if low < high and found <= DECIDED:
-        size, everywhere = surveyed.size, np.arange(space.graph.n, dtype=np.int64)
-        where = space.bonds(size).attacked(space.graph, everywhere) if size > 1 else everywhere[:, None]
-        every = decide(space, size, where, k, progress, hurried=True)
+        size, everywhere = surveyed.size, np.arange(index.graph.n, dtype=np.int64)
+        where = index.bonds(size).attacked(index.graph, everywhere) if size > 1 else everywhere[:, None]
+        every = decide(index, size, where, k, progress, hurried=True)
         forms, without = every.forms, every.lacking
         found = high = float(every.total - every.satisfied)
         low = found - every.undecided
-    types = [forms.form(c).types % space.ground_types for c in np.flatnonzero(without).tolist()]
-    edges = sum(int(space.pairs.counts[t].sum()) for t in types)
-    small, *alone = _components(space, surveyed.size, k, progress)
+    types = [forms.form(c).types % index.ground_types for c in np.flatnonzero(without).tolist()]
+    edges = sum(int(index.pairs.counts[t].sum()) for t in types)
+    small, *alone = _components(index, surveyed.size, k, progress)
     found, low, high = (a + b for a, b in zip((found, low, high), alone, strict=True))
     return Lacking(surveyed.size, int(surveyed.counts.sum()) + small, found, low, high, len(types), edges)
 
@@ -259,12 +258,14 @@ def stratified(counts: Ints, sampled: Ints, without: Ints) -> tuple[float, float
     return found, max(float(without.sum()), found - margin), min(most, found + margin)
 
 
-def _components(space: Space, size: int, k: int, progress: Progress) -> tuple[int, float, float, float]:
+def _components(
+    index: ReleaseIndex, size: int, k: int, progress: Progress
+) -> tuple[int, float, float, float]:
     """Number of smaller components, of those without images, and its interval."""
     total, found, low, high = 0, 0.0, 0.0, 0.0
-    for _, rows in small_components(space.graph, size)[0]:
+    for _, rows in small_components(index.graph, size)[0]:
         some = rows[scrambled(len(rows))[:SAMPLE]]
-        status = decide_each(space, some, k, progress)
+        status = decide_each(index, some, k, progress)
         one = _estimated(np.array([len(rows)]), np.zeros_like(status), status)
         total += len(rows)
         found, low, high = found + one[0], low + one[1], high + one[2]

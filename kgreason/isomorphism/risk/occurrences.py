@@ -20,11 +20,10 @@ from kgreason.base.errors import AnonymizationError
 from kgreason.base.jit import Bytes, Ints, Rows, kernel
 from kgreason.base.progress import Progress
 from kgreason.isomorphism.settings import MAX_SUBGRAPHS
-from kgreason.isomorphism.verification.adjacency import undirected
 from kgreason.isomorphism.verification.image_pools import Patterns
-from kgreason.isomorphism.verification.isomorphism_classes import Classes, scrambled
+from kgreason.isomorphism.verification.isomorphism_classes import Catalogue, Classes
 from kgreason.isomorphism.verification.population import count_connected
-from kgreason.isomorphism.verification.release_index import Catalogue, Space
+from kgreason.isomorphism.verification.release_index import ReleaseIndex, scrambled, undirected
 from kgreason.isomorphism.verification.subgraph_visits import ENDLESS, HANDED, SHARES, Orders, Walker, shares
 
 SAMPLED = 1 << 6  # stored subgraphs of each class
@@ -202,7 +201,7 @@ class Survey:
         return self.examined == self.total
 
 
-def survey(space: Space, size: int, most: int, rng: np.random.Generator, progress: Progress) -> Survey:
+def survey(index: ReleaseIndex, size: int, most: int, rng: np.random.Generator, progress: Progress) -> Survey:
     """Examine all connected sets of a size, or those of random shares of the graph if there are more than `most`.
 
     Raises
@@ -210,7 +209,7 @@ def survey(space: Space, size: int, most: int, rng: np.random.Generator, progres
     AnonymizationError
         If they have too many classes.
     """
-    n, catalogue = space.graph.n, Catalogue(space, size)
+    n, catalogue = index.graph.n, Catalogue(index, size)
     full, counts = Incidence(n, catalogue.full), np.zeros(0, dtype=np.int64)
     drawn = Sample(size, rng.integers(0, 2**64, n, dtype=np.uint64))
 
@@ -227,7 +226,7 @@ def survey(space: Space, size: int, most: int, rng: np.random.Generator, progres
         take(*catalogue.classify(np.arange(n, dtype=np.int64)[:, None]))
     else:
         progress.step(f"Counting the connected subgraphs of {size} vertices")
-        total = count_connected(undirected(space.graph), size, MAX_SUBGRAPHS)
+        total = count_connected(undirected(index.graph), size, MAX_SUBGRAPHS)
         _visit(catalogue, take, total, most, rng, progress)
     drawn.settle()
     full.reserve()
@@ -244,8 +243,8 @@ def _visit(
     progress: Progress,
 ) -> None:
     """Visit all sets, or those of random shares if there are too many."""
-    space, size = catalogue.space, catalogue.size
-    adjacency = space.bonds(size).attacked(space.graph, np.arange(space.graph.n))
+    index, size = catalogue.index, catalogue.size
+    adjacency = index.bonds(size).attacked(index.graph, np.arange(index.graph.n))
     divided = shares(adjacency, size, max(SHARES, min(total, MAX_SUBGRAPHS) // PART))
     quota = ENDLESS
     if total <= most:
@@ -282,7 +281,7 @@ def _visit(
 
 def _ground(catalogue: Catalogue, full: Incidence) -> Incidence:
     """Incidence without knowledge of derived edges: positions of one ground class are merged."""
-    types = catalogue.space.ground_types
+    types = catalogue.index.ground_types
     ground = Incidence(full.n, catalogue.ground)
     ground.reserve()
     bits = full.bits[: full.count * full.width].reshape(full.count, full.width)

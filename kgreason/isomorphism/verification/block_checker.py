@@ -29,17 +29,18 @@ import numpy.typing as npt
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
 from kgreason.graph.refinement import Sides, refine
 from kgreason.isomorphism.verification import conditions
-from kgreason.isomorphism.verification.conditions import labels, lost_edges, standing_weights
+from kgreason.isomorphism.verification.conditions import labels, lost_edges, repeated_weights
 from kgreason.isomorphism.verification.verdict import Edits, Verdict
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.release import verdicts as shared
-from kgreason.release.verdicts import Item, listing
+from kgreason.release.verdicts import Item, judged, listing
 
 NAMED = 5
 NEEDS_ORIGINAL = (
     "labels: none of the release is one of the original",
     "weights: no edge of the release has a weight that the original has between its ends",
 )
+BUDGET = 10_000_000  # ties and vertices that all searches together may refine; about a minute
 
 
 def verify(
@@ -52,19 +53,10 @@ def verify(
 ) -> Verdict:
     """Check the guarantee of k-Iso on the release alone and, where known, against its original.
 
-    Parameters
-    ----------
-    released
-        A set of facts: duplicate rows are one edge.
-    rules
-        Rules whose ``@incoming_sum`` must be satisfied; derived edges are ignored.
-    x
-        Size for which δ is reported (`kgreason.isomorphism.verification.checker.delta`).
-    original
-        If given, no label of it may occur in the release.
-    mapping
-        If given, too: original vertex v is released vertex ``mapping[v]``; int64, shape (n,). No edge may have a weight
-        that the original has between the same vertices. Inserted and deleted edges are counted.
+    Rules are those whose ``@incoming_sum`` must be satisfied; derived edges are ignored. If the original is known, no
+    label of it may occur in the release; with the mapping, no edge may have a weight that the original has between the
+    same vertices, and inserted and deleted edges are counted. The size x is that of the δ that is reported
+    (`kgreason.isomorphism.verification.checker.delta`).
 
     Examples
     --------
@@ -87,12 +79,10 @@ edges, for instance e
         if mapping is not None and paired is not None:
             items.append(paired)
             if paired.holds:
-                pair = original, released, mapping
-                kept = [words for name in original.relations for words in standing_weights(*pair, name)]
-                detail = "no edge has a weight that the original has between its ends"
-                detail = f"{len(kept):,} original weights are kept" if kept else detail
-                items.append(Item("weights", not kept, detail, listing(kept)))
-                deleted = lost_edges(*pair)
+                kept = list(repeated_weights(original, released, mapping))
+                holds = "no edge has a weight that the original has between its ends"
+                items.append(judged("weights", kept, f"{len(kept):,} original weights are kept", holds))
+                deleted = lost_edges(original, released, mapping)
                 edits = Edits(released.n - original.n, released.m - original.m + deleted, deleted)
     items += conditions.bounds(released, rules)
     alone = () if original is not None else NEEDS_ORIGINAL
@@ -141,8 +131,7 @@ def _described(graph: KnowledgeGraph, vertices: Vertices, number: int, sure: boo
 
 def _shared(colours: Vertices) -> npt.NDArray[np.bool_]:
     """Whether another vertex has the same colour, per vertex."""
-    alone: npt.NDArray[np.bool_] = np.bincount(colours)[colours] > 1 if len(colours) else colours > 0
-    return alone
+    return np.bincount(colours)[colours] > 1
 
 
 def _alike_colours(colours: Vertices, cut: int) -> bool:
@@ -150,18 +139,8 @@ def _alike_colours(colours: Vertices, cut: int) -> bool:
     return np.array_equal(np.sort(colours[:cut]), np.sort(colours[cut:]))
 
 
-BUDGET = 10_000_000  # ties and vertices that all searches together may refine; about a minute
-
-
 class Components:
-    """Weakly connected components of a graph and their isomorphism classes.
-
-    Attributes
-    ----------
-    members
-        Vertices of each component, ascending.
-    left
-        Remaining number of ties and vertices that searches may refine.
+    """Weakly connected components of a graph (`members`: their vertices, ascending) and their isomorphism classes.
 
     Examples
     --------
@@ -181,7 +160,7 @@ class Components:
         self._sides = Sides.of(graph)
         self._layer = self._sides.layers()
         self._colours = refine(self._sides, self._layer + 1, graph.n)
-        self.left = budget
+        self.left = budget  # ties and vertices that searches may still refine
 
     def alike(self) -> list[list[int]]:
         """Groups of components with equal colours."""
@@ -213,7 +192,7 @@ class Components:
         colours = self._colours[np.concatenate([a, b])]
         if not _alike_colours(colours, len(a)):
             return 0
-        return 1 if self._decisive(one) else self._searched(a, b)
+        return 1 if self._decisive(one) else self._search(a, b)
 
     def _decisive(self, number: int) -> bool:
         """Whether equal colours imply isomorphism to this component."""
@@ -221,7 +200,7 @@ class Components:
         core = vertices[self._layer[vertices] < 0]
         return not _shared(self._colours[core]).any()
 
-    def _searched(self, a: Vertices, b: Vertices) -> int:
+    def _search(self, a: Vertices, b: Vertices) -> int:
         both = np.concatenate([a, b])
         sides, core, cut = self._sides.within(both), self._layer[both] < 0, len(a)
         waiting = [iter([self._colours[both]])]
@@ -236,11 +215,11 @@ class Components:
             if not _alike_colours(colours, cut):
                 continue
             inner = np.flatnonzero(core[:cut])
-            open_ = inner[_shared(colours[inner])]
-            if not len(open_):
+            alike = inner[_shared(colours[inner])]
+            if not len(alike):
                 return 1
-            often = np.bincount(colours[open_])[colours[open_]]
-            waiting.append(_matched(colours, int(open_[often.argmin()]), cut))
+            often = np.bincount(colours[alike])[colours[alike]]
+            waiting.append(_matched(colours, int(alike[often.argmin()]), cut))
         return 0
 
 

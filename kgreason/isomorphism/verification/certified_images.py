@@ -18,8 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
+from kgreason.graph.refinement import paired
 from kgreason.isomorphism.verification.image_pools import Pools
-from kgreason.isomorphism.verification.release_index import Catalogue
+from kgreason.isomorphism.verification.isomorphism_classes import Catalogue
 from kgreason.isomorphism.verification.verdict import Donors
 from kgreason.release.verdicts import listing
 
@@ -28,30 +29,24 @@ Flags = npt.NDArray[np.bool_]
 
 
 class Proof:
-    """Donors of one size after verification; invalid ones are left out.
-
-    Attributes
-    ----------
-    complaints
-        Faults of the donors.
-    """
+    """Donors of one size after verification; invalid ones are left out, and their faults are `complaints`."""
 
     def __init__(self, catalogue: Catalogue, pools: Pools, donors: Sequence[Donors]) -> None:
-        self._catalogue, self._space, self._need = catalogue, catalogue.space, pools.need
+        self._catalogue, self._index, self._need = catalogue, catalogue.index, pools.need
         self._pools = pools
         self.complaints: list[str] = []
         self.found: list[tuple[Ints, Ints]] = []
         for part in donors:
-            self._fill(pools, part.blocks)
-            self._keep(part)
+            self._add_blocks(part.blocks)
+            self._add_images(part)
 
     def decide(self, rows: Ints, classes: Ints) -> Ints:
         """Status of attacked subgraphs in canonical order: 1 if stated or served by a pool, else -1."""
-        named = np.concatenate([rows[:0], *(targets for targets, _ in self.found)])
-        both = np.sort(np.concatenate([named, rows]), axis=1)
+        stated = np.concatenate([rows[:0], *(targets for targets, _ in self.found)])
+        both = np.sort(np.concatenate([stated, rows]), axis=1)
         _, number = np.unique(both, axis=0, return_inverse=True)
-        mine, asked = np.split(number.reshape(-1), [len(named)])
-        status = np.where(np.isin(asked, mine), 1, -1).astype(np.int64)
+        mine, theirs = np.split(number.reshape(-1), [len(stated)])
+        status = np.where(np.isin(theirs, mine), 1, -1).astype(np.int64)
         for c in np.unique(classes).tolist():
             # the canonical order of a subgraph depends on the vertex numbers, so try its automorphisms
             for turn in self._catalogue.full.form(c).automorphisms[1:]:
@@ -62,7 +57,7 @@ class Proof:
     def members(self, _number: int) -> None:
         """No members are listed."""
 
-    def _fill(self, pools: Pools, blocks: Sequence[Ints]) -> None:
+    def _add_blocks(self, blocks: Sequence[Ints]) -> None:
         if not blocks:
             return
         rows = np.concatenate(blocks)
@@ -76,12 +71,10 @@ class Proof:
         turn = (canonical[first][:, :, None] == rows[first][:, None, :]).argmax(axis=2)
         rows = np.take_along_axis(rows, turn, axis=1)
         number = classes[first]
-        alike = self._types(rows) == np.stack(
-            [self._catalogue.full.form(int(c)).types.reshape(-1) for c in number]
-        )
-        same = alike.all(axis=1)
+        form = self._catalogue.full.form
+        same = (self._types(rows) == [form(int(c)).types.reshape(-1) for c in number]).all(axis=1)
         self._complain(rows, sound & ~same, "does not look like the others of its block")
-        met = repeated(rows, of, self._space.traits)
+        met = repeated(rows, of, self._index.traits)
         self._complain(
             rows, sound & same & met, "meets another of its block in a vertex, a degree or a label"
         )
@@ -89,9 +82,9 @@ class Proof:
         ends = np.cumsum([len(b) for b in blocks])
         for block in np.flatnonzero(good & (np.bincount(of) >= max(self._need, 1))).tolist():
             mine = slice(ends[block] - len(blocks[block]), ends[block])
-            pools.adopt(rows[mine], int(number[mine][0]))
+            self._pools.adopt(rows[mine], int(number[mine][0]))
 
-    def _keep(self, donors: Donors) -> None:
+    def _add_images(self, donors: Donors) -> None:
         targets, images = donors.targets, donors.images[:, : self._need]
         if not len(targets) or images.shape[1] < self._need:
             return
@@ -102,39 +95,30 @@ class Proof:
         rows = np.where(known[:, None], rows, np.arange(size))
         types = self._types(rows).reshape(count, -1, size * size)
         same = (types == types[:, :1]).all(axis=(1, 2))
-        met = repeated(rows, np.repeat(np.arange(count), placed.shape[1]), self._space.traits)
+        met = repeated(rows, np.repeat(np.arange(count), placed.shape[1]), self._index.traits)
         good = same & known.reshape(count, -1).all(axis=1) & ~met.reshape(count, -1).any(axis=1)
         self._complain(targets, ~good, "has images that are none")
         self.found.append((targets[good], images[good]))
 
     def _known(self, rows: Ints) -> Flags:
         ordered = np.sort(rows, axis=1)
-        inside = ((rows >= 0) & (rows < self._space.graph.n)).all(axis=1)
+        inside = ((rows >= 0) & (rows < self._index.graph.n)).all(axis=1)
         known: Flags = inside & (ordered[:, 1:] != ordered[:, :-1]).all(axis=1)
         return known
 
     def _types(self, rows: Ints) -> Ints:
         """Ground and derived edges of all ordered pairs of positions, shape (N, x * x)."""
-        return self._space.with_masks(self._space.pairs.of(rows), self._space.reasoner.masks(rows))
+        return self._index.with_masks(self._index.pairs.of(rows), self._index.reasoner.masks(rows))
 
     def _complain(self, rows: Ints, where: Flags, why: str) -> None:
-        labels = self._space.graph.labels
+        labels = self._index.graph.labels
         for row in rows[where]:
             named = (str(labels[v]) if 0 <= v < len(labels) else f"no vertex {v}" for v in row.tolist())
             self.complaints.append(f"the donor {', '.join(named)} {why}")
 
 
 def repeated(rows: Ints, of: Ints, traits: Ints) -> Flags:
-    """Whether rows share a vertex, or a trait at a position, with another row of their block.
-
-    Parameters
-    ----------
-    rows
-        Vertices by position, shape (N, x).
-    of
-        Block of each row.
-    traits
-        In-degree, out-degree and label number of each vertex, shape (n, 3).
+    """Whether rows (N, x) share a vertex, or a trait at a position, with another row of their block `of`.
 
     Examples
     --------
@@ -144,19 +128,18 @@ def repeated(rows: Ints, of: Ints, traits: Ints) -> Flags:
     """
     count, size = rows.shape
     found = np.zeros(count, dtype=bool)
-    everyone = np.stack([np.repeat(of, size), rows.reshape(-1)], axis=1)
-    found |= _twice(everyone).reshape(count, size).any(axis=1)
+    found |= _occur_again(np.repeat(of, size), rows.ravel()).reshape(count, size).any(axis=1)
     for p in range(size):
         for trait in traits.T:
-            found |= _twice(np.stack([of, trait[rows[:, p]]], axis=1))
+            found |= _occur_again(of, trait[rows[:, p]])
     return found
 
 
-def _twice(pairs: Ints) -> Flags:
+def _occur_again(left: Ints, right: Ints) -> Flags:
     """Whether pairs of numbers occur more than once."""
-    _, number, count = np.unique(pairs, axis=0, return_inverse=True, return_counts=True)
-    twice: Flags = count[number.reshape(-1)] > 1
-    return twice
+    number = paired(left, right)
+    again: Flags = np.bincount(number)[number] > 1
+    return again
 
 
 def faults_of_copies(
@@ -164,14 +147,8 @@ def faults_of_copies(
 ) -> tuple[str, ...]:
     """Reasons why stated copies do not give every subgraph k occurrences; empty if they do.
 
-    Parameters
-    ----------
-    attacked
-        Original graph without the left-out edges.
-    mapping
-        Released vertex of each original vertex, int64 (n,).
-    copies
-        Copies of each original vertex in the release, int64 (K - 1, n) with K >= k.
+    `attacked` is the original without the left-out edges; `copies` are those of its vertices, int64, shape (K - 1, n)
+    with K >= k.
 
     Examples
     --------
@@ -181,54 +158,51 @@ def faults_of_copies(
     >>> faults_of_copies(graph, released, np.array([0, 1]), np.array([[2, 3]]), 2)
     ()
     """
-    places = np.concatenate([mapping[None], copies[: k - 1]])
-    if len(places) < k:
-        return (f"it names {len(places)} places of each vertex, not {k}",)
-    if places.shape[1] != attacked.n or (places < 0).any() or (places >= released.n).any():
+    placed = np.concatenate([mapping[None], copies[: k - 1]])
+    if len(placed) < k:
+        return (f"it names {len(placed)} places of each vertex, not {k}",)
+    if placed.shape[1] != attacked.n or (placed < 0).any() or (placed >= released.n).any():
         return ("its copies are not of vertices of this release",)
-    _, component = attacked.components()
-    vertices, count = np.unique(places, return_counts=True)
-    several = released.labels[vertices[count > 1]].tolist()
-    met = (f"{label} is the place of several vertices" for label in several)
-    alike = _alike(attacked, released, places)
-    return listing([*met, *alike, *_differences(component, released, places)])
+    vertices, count = np.unique(placed, return_counts=True)
+    shared = (f"{v} is the place of several vertices" for v in released.labels[vertices[count > 1]].tolist())
+    return listing(
+        [*shared, *_equal_traits(attacked, released, placed), *_differences(attacked, released, placed)]
+    )
 
 
-def _alike(attacked: KnowledgeGraph, released: KnowledgeGraph, places: Ints) -> Iterator[str]:
+def _equal_traits(attacked: KnowledgeGraph, released: KnowledgeGraph, placed: Ints) -> Iterator[str]:
     """Vertices of which two copies share a degree or a label."""
     _, label = np.unique(released.labels.astype(str), return_inverse=True)
     traits = {"in-degree": released.in_degree(), "out-degree": released.out_degree(), "label": label}
     for name, trait in traits.items():
-        held = trait.reshape(-1)[places]
-        for i, j in combinations(range(len(places)), 2):
-            for v in np.flatnonzero(held[i] == held[j]).tolist():
-                a, b = (released.labels[places[p, v]] for p in (i, j))
+        values = trait.reshape(-1)[placed]
+        for i, j in combinations(range(len(placed)), 2):
+            for v in np.flatnonzero(values[i] == values[j]).tolist():
+                a, b = released.labels[placed[[i, j], v]]
                 yield f"the places {a}, {b} of original {attacked.labels[v]} have equal {name}"
 
 
-def _differences(component: Ints, released: KnowledgeGraph, places: Ints) -> Iterator[str]:
+def _differences(attacked: KnowledgeGraph, released: KnowledgeGraph, placed: Ints) -> Iterator[str]:
     """Edges inside a component that a copy lacks or has in addition."""
+    _, component = attacked.components()
     for name, relation in released.relations.items():
-        first, *others = (_inside(relation, component, row, released.n) for row in places)
+        first, *others = (_inside(relation, component, row, released.n) for row in placed)
         for number, other in enumerate(others, start=1):
             if np.array_equal(first, other):
                 continue
             counts = Counter(map(tuple, first.tolist()))
             counts.subtract(map(tuple, other.tolist()))
             for source, target, weight in (row for row, more in counts.items() if more):
-                ends = " -> ".join(str(released.labels[places[0, v]]) for v in (int(source), int(target)))
+                ends = " -> ".join(map(str, released.labels[placed[0, [int(source), int(target)]]]))
                 yield f"{name}: {ends} with weight {weight} is not the same in copy {number}"
 
 
-def _inside(relation: Relation, component: Ints, place: Ints, n: int) -> npt.NDArray[np.float64]:
+def _inside(relation: Relation, component: Ints, copies: Ints, n: int) -> npt.NDArray[np.float64]:
     """Source, target and weight of the edges inside the copies of components, in original numbers, sorted."""
     original = np.full(n, -1, dtype=np.int64)
-    original[place] = np.arange(len(place))
-    ends = original[relation.source], original[relation.target]
-    mine = np.flatnonzero((ends[0] >= 0) & (ends[1] >= 0))
-    source, target = (end[mine] for end in ends)
-    weight = np.zeros(len(mine)) if relation.weight is None else relation.weight[mine]
-    same = component[source] == component[target]
-    rows = np.stack([source, target, weight], axis=1)[same]
-    ordered: npt.NDArray[np.float64] = rows[np.lexsort(rows.T[::-1])]
-    return ordered
+    original[copies] = np.arange(len(copies))
+    source, target = original[relation.source], original[relation.target]
+    inside = (source >= 0) & (target >= 0) & (component[source] == component[target])
+    weight = np.zeros(len(relation)) if relation.weight is None else relation.weight
+    rows = np.stack([source, target, weight], axis=1)[inside]
+    return np.take(rows, np.lexsort(rows.T[::-1]), axis=0)

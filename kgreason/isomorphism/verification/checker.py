@@ -19,15 +19,13 @@ import numpy as np
 
 from kgreason.base.errors import AnonymizationError, TooLargeError
 from kgreason.base.progress import SILENT, Progress
-from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
-from kgreason.graph.parts import inside
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices, inside
 from kgreason.isomorphism.verification import conditions
-from kgreason.isomorphism.verification.adjacency import undirected
 from kgreason.isomorphism.verification.certified_images import faults_of_copies
 from kgreason.isomorphism.verification.conditions import are_numbers, labels
 from kgreason.isomorphism.verification.images import Outcome, attacked, decide, image_witness
 from kgreason.isomorphism.verification.population import Drawn, count_connected, small_components
-from kgreason.isomorphism.verification.release_index import Space
+from kgreason.isomorphism.verification.release_index import ReleaseIndex, undirected
 from kgreason.isomorphism.verification.subgraph_visits import ENDLESS
 from kgreason.isomorphism.verification.verdict import Certificate, Delta, Verdict
 from kgreason.language.check.checked_program import CheckedProgram
@@ -35,9 +33,11 @@ from kgreason.language.check.genericity import hidden_vertices
 from kgreason.release import verdicts as shared
 from kgreason.release.verdicts import Item, judged, listing
 
-__all__ = ["Verdict", "check_parameters", "count_attacked", "delta", "verify", "verify_alone"]
-
-NONE_DRAWN = "none of {:,} subgraphs was drawn: ask for this number of vertices alone"
+NEEDS_ORIGINAL = (
+    "augmentation: all original edges are in the release",
+    "labels: none of the release is one of the original",
+    "weights: every original edge has another weight in the release",
+)
 
 
 def verify(
@@ -55,32 +55,23 @@ def verify(
 ) -> Verdict:
     """Check every item of Definition 4.1, item 4 for all attacked subgraphs or a sample of them.
 
+    Attacked subgraphs of more than 8 vertices raise `TooLargeError`.
+
     Parameters
     ----------
-    original, released
-        G and A, sets of facts: duplicate rows are one edge.
     mapping
-        Original vertex v is released vertex ``mapping[v]``; int64, shape (n,), -1 where unknown.
-    rules
-        Σ; the derived predicates are ``rules.derived``.
-    k, x
-        Number of occurrences of each attacked subgraph, itself included, and its number of vertices.
+        Original vertex v is released vertex ``mapping[v]``; -1 where unknown.
     parts
-        Part of each original vertex, int64, shape (n,), if the release leaves out the edges between parts: exactly
-        these edges must be missing, and attacked subgraphs are those of the graph without them.
+        Part of each original vertex if the release leaves out the edges between parts: exactly these edges must be
+        missing, and attacked subgraphs are those of the graph without them.
     also
         Further sizes for which item 4 is decided.
     certificate
-        Images to look up instead of a search: attacked subgraphs without stated images are undecided, and faults of
-        the certificate fail. A certificate of copies shows item 4 for every size, whatever x is.
+        Images to look up instead of a search: attacked subgraphs without stated images are undecided, and faults of the
+        certificate fail. A certificate of copies shows item 4 for every size, whatever x is.
     drawn
         Randomly drawn attacked subgraphs of each size; only these are decided (module `population`). The verdict then
         estimates δ, and item 4 stays undecided if all of them have images.
-
-    Raises
-    ------
-    AnonymizationError
-        If attacked subgraphs have more than 8 vertices.
 
     Examples
     --------
@@ -98,19 +89,17 @@ def verify(
     0 of 1 subgraphs stand at 2 places, δ = 0.000 (0 of 1, exact)
     """
     original, released = original.distinct(), released.distinct()
+    mapped = shared.mapping(original, released, mapping)
+    kept = original if parts is None else inside(original, parts)
     items = [
         conditions.parameters(original.n, k, x),
-        shared.mapping(original, released, mapping),
+        mapped,
         conditions.connected(released),
+        conditions.augmentation(original, kept, released, mapping, mapped.holds),
+        labels(original, released, mapping if mapped.holds else None),
+        conditions.weights(original, released, mapping, mapped.holds),
+        *conditions.bounds(released, rules),
     ]
-    usable = items[1].holds
-    kept = original if parts is None else inside(original, parts)
-    items += [
-        conditions.augmentation(original, kept, released, mapping, usable),
-        labels(original, released, mapping if usable else None),
-    ]
-    items += [conditions.weights(original, released, mapping, usable)]
-    items += conditions.bounds(released, rules)
     if reason := _senseless(items, k, x):
         return Verdict(k, x, (*items, Item("images", False, f"not examined: {reason}")), None)
     commute = not hidden_vertices(rules)
@@ -121,15 +110,13 @@ def verify(
         held = f"the release holds {k} copies of the original, apart from each other"
         detail = "not examined: the certificate does not show them" if faults else held
         shown = _certified(faults), Item("images", not faults, detail, undecided=bool(faults))
-        delta = None if faults else Delta(0, 0, every=True)
-        return Verdict(
-            k, x, (*items, *shown), delta, tuple(also), commute, certificate=None if faults else certificate
-        )
+        proved = (None, None) if faults else (Delta(0, 0, every=True), certificate)
+        return Verdict(k, x, (*items, *shown), proved[0], tuple(also), commute, certificate=proved[1])
     images, deltas, outcomes = [], [], []
-    space = Space(released, rules)
+    index = ReleaseIndex(released, rules)
     for size in (*also, x):
-        chosen = (drawn or {}).get(size)
-        delta, words, more = examine(space, kept, mapping, k, size, progress, certificate, chosen)
+        sample = (drawn or {}).get(size)
+        delta, words, more = _examine(index, kept, mapping, k, size, progress, certificate, sample)
         images.append(_images("images" if size == x else f"images of {size} vertices", delta, words, k))
         deltas.append(delta)
         outcomes += more
@@ -137,31 +124,20 @@ def verify(
         items.append(_certified(_faults(certificate, outcomes, k)))
     donors = tuple(found.donors for found in outcomes if found.donors is not None)
     own = Certificate(k, donors) if all(item.holds for item in images) else None
-    total, unseen = summed((*also, x), deltas)
+    total, unseen = _summed((*also, x), deltas)
     return Verdict(k, x, (*items, *images), total, tuple(also), commute, unseen=unseen, certificate=own)
 
 
 def check_parameters(original: KnowledgeGraph, k: int, x: int) -> None:
-    """Check that the graph is not empty and admits k and x.
-
-    Raises
-    ------
-    AnonymizationError
-        If the graph is empty, or k or x is out of range.
-    """
+    """Raise `AnonymizationError` if the graph is empty, or k or x is out of its range."""
     if not original.n:
         raise AnonymizationError("the graph has no vertices", hint="does the file hold any rows?")
-    if not (asked := conditions.parameters(original.n, k, x)).holds:
-        raise AnonymizationError(asked.detail, hint="choose k and x to fit the graph: -k K -x X")
+    if not (item := conditions.parameters(original.n, k, x)).holds:
+        raise AnonymizationError(item.detail, hint="choose k and x to fit the graph: -k K -x X")
 
 
 def count_attacked(original: KnowledgeGraph, x: int, limit: int) -> int:
-    """Count the attacked subgraphs, and refuse numbers that cannot be decided in reasonable time and memory.
-
-    Raises
-    ------
-    TooLargeError
-        If attacked subgraphs have more than 8 vertices, or there are more than `limit`.
+    """Count the attacked subgraphs; `TooLargeError` if they have more than 8 vertices, or there are more than `limit`.
 
     Examples
     --------
@@ -191,14 +167,14 @@ def _senseless(items: Sequence[Item], k: int, x: int) -> str | None:
     return None if k >= 1 and x >= 1 else "k and x must be at least 1"
 
 
-def summed(sizes: Sequence[int], deltas: Sequence[Delta]) -> tuple[Delta, tuple[int, ...]]:
+def _summed(sizes: Sequence[int], deltas: Sequence[Delta]) -> tuple[Delta, tuple[int, ...]]:
     """δ of several sizes together, and the sizes of which a sample contains no subgraph."""
     unseen = tuple(size for size, d in zip(sizes, deltas, strict=True) if d.sampled and not d.total)
     return sum(deltas[1:], deltas[0]), unseen
 
 
-def examine(
-    space: Space,
+def _examine(
+    index: ReleaseIndex,
     original: KnowledgeGraph,
     mapping: Vertices,
     k: int,
@@ -209,39 +185,35 @@ def examine(
 ) -> tuple[Delta, tuple[str, ...], list[Outcome]]:
     """Decide item 4 for all attacked subgraphs, or for the drawn ones, with witnesses of failures.
 
-    Parameters
-    ----------
-    space
-        Release.
-    original
-        Graph whose connected sets are attacked; that of `space` itself if the original is not known.
+    They are those of `original`, which is the graph of `index` itself if the original is unknown.
     """
-    names = np.full(space.graph.n, None, dtype=object)
+    names = np.full(index.graph.n, None, dtype=object)
     names[mapping] = original.labels
-    known = None if original is space.graph else names
+    known = None if original is index.graph else names
     outcomes: list[Outcome] = []
     words: list[str] = []
-    most = ENDLESS if drawn is None else drawn.limit
-    sets = attacked(space, original, mapping, x) if drawn is None else drawn.mapped(mapping)
-    for size, where in sets:
+    most, population = (ENDLESS, None) if drawn is None else (drawn.limit, drawn.population)
+    chosen = None if drawn is None else ((size, mapping[rows]) for size, rows in drawn.sets)
+    for size, sets in chosen or attacked(index, original, mapping, x):
         donors = None if certificate is None else certificate.of(size, k)
-        found = decide(space, size, where, k, progress, donors, most)
+        found = decide(index, size, sets, k, progress, donors, most)
         outcomes.append(found)
-        words += [image_witness(space, found, i, k, known) for i in range(len(found.status))]
+        words += [image_witness(index, found, i, k, known) for i in range(len(found.status))]
     satisfied, undecided = sum(f.satisfied for f in outcomes), sum(f.undecided for f in outcomes)
-    population = None if drawn is None else drawn.population
     delta = Delta(satisfied, sum(f.total for f in outcomes), undecided, population)
     return delta, listing(words, delta.total - delta.satisfied), outcomes
 
 
 def _images(name: str, delta: Delta, words: tuple[str, ...], k: int) -> Item:
     failed = delta.total - delta.satisfied
-    detail = f"{delta.satisfied:,} of {delta.total:,} subgraphs stand at {k} places, δ = {delta}"
     if delta.sampled and not failed:
-        found = f"no failure among {delta.total:,} of {delta.population:,} subgraphs, δ = {delta}"
-        return Item(
-            name, False, found if delta.total else NONE_DRAWN.format(delta.population), undecided=True
-        )
+        detail = f"no failure among {delta.total:,} of {delta.population:,} subgraphs, δ = {delta}"
+        if not delta.total:
+            detail = (
+                f"none of {delta.population:,} subgraphs was drawn: ask for this number of vertices alone"
+            )
+        return Item(name, False, detail, undecided=True)
+    detail = f"{delta.satisfied:,} of {delta.total:,} subgraphs stand at {k} places, δ = {delta}"
     return Item(name, not failed, detail, words, undecided=0 < failed == delta.undecided)
 
 
@@ -254,8 +226,8 @@ def _faults(certificate: Certificate, outcomes: Sequence[Outcome], k: int) -> tu
     shown = sorted({donors.size for donors in certificate.donors})
     without = sorted({s for f in outcomes if f.undecided and (s := f.members.shape[1]) not in shown})
     if without:
-        what, asked = (", ".join(map(str, sizes)) for sizes in (shown, without))
-        return (f"it is for x = {what or 'nothing'} and does not speak of {asked} vertices",)
+        stated, missing = (", ".join(map(str, sizes)) for sizes in (shown, without))
+        return (f"it is for x = {stated or 'nothing'} and does not speak of {missing} vertices",)
     wrong = tuple(complaint for found in outcomes for complaint in found.complaints)
     lacking = sum(found.undecided for found in outcomes)
     return (*wrong, f"it shows no images of {lacking:,} subgraphs") if lacking else wrong
@@ -278,14 +250,9 @@ def delta(
     """Measure the share of connected subgraphs of a release with k - 1 disjoint KG-isomorphic images in it.
 
     The subgraphs of the release are counted, as a release without some original edges lacks subgraphs of the original:
-    all sets of x vertices that induce a weakly connected subgraph, and each smaller component as a whole.
-
-    Parameters
-    ----------
-    diverse
-        Whether images must differ in label, in-degree and out-degree at every position (Definition 4.1 (iii)).
-    drawn
-        Randomly drawn sets of the release; only these are decided, and δ is an estimate.
+    all sets of x vertices that induce a weakly connected subgraph, and each smaller component as a whole, or only those
+    `drawn`. Unless `diverse`, images need not differ in label, in-degree and out-degree at every position (Definition
+    4.1 (iii)).
 
     Examples
     --------
@@ -300,15 +267,8 @@ def delta(
     0.000 (0 of 3, exact)
     """
     released = released.distinct()
-    space, own = Space(released, rules, diverse=diverse), np.arange(released.n)
-    return examine(space, released, own, k, x, progress, drawn=drawn)[0]
-
-
-NEEDS_ORIGINAL = (
-    "augmentation: all original edges are in the release",
-    "labels: none of the release is one of the original",
-    "weights: every original edge has another weight in the release",
-)
+    index, own = ReleaseIndex(released, rules, diverse=diverse), np.arange(released.n)
+    return _examine(index, released, own, k, x, progress, drawn=drawn)[0]
 
 
 def verify_alone(
@@ -322,25 +282,8 @@ def verify_alone(
 ) -> Verdict:
     """Check the conditions of Definition 4.1 on a release alone, item 4 for all its connected sets or a sample.
 
-    Parameters
-    ----------
-    released
-        A, a set of facts: duplicate rows are one edge.
-    rules
-        Σ; the derived predicates are ``rules.derived``.
-    k, x, also, drawn
-        As in `verify`; sets are drawn from the release.
-
-    Returns
-    -------
-    Verdict
-        Item 4 holds if it holds for every original, fails if it holds for none, and is undecided otherwise. δ is that
-        of the connected sets of the release.
-
-    Raises
-    ------
-    AnonymizationError
-        If the sets have more than 8 vertices.
+    Parameters and errors are those of `verify`; sets are drawn from the release. Item 4 holds if it holds for every
+    original, fails if it holds for none, and is undecided otherwise. δ is that of the connected sets of the release.
 
     Examples
     --------
@@ -358,20 +301,20 @@ def verify_alone(
         conditions.parameters(released.n, k, x),
         conditions.connected(released),
         _distinct_labels(released),
+        *conditions.bounds(released, rules),
     ]
-    items += conditions.bounds(released, rules)
     if reason := _senseless(items, k, x):
         items.append(Item("images", False, f"not examined: {reason}"))
         return Verdict(k, x, tuple(items), None, needs_original=NEEDS_ORIGINAL)
     commute = not hidden_vertices(rules)
-    deltas, same, space = [], np.arange(released.n), Space(released, rules)
+    deltas, same, index = [], np.arange(released.n), ReleaseIndex(released, rules)
     for size in (*also, x):
-        found, words, _ = examine(space, released, same, k, size, progress, drawn=(drawn or {}).get(size))
+        found, words, _ = _examine(index, released, same, k, size, progress, drawn=(drawn or {}).get(size))
         smaller = commute or set(range(1, size)) <= set(also)
         name = "images" if size == x else f"images of {size} vertices"
         items.append(_images_alone(name, found, words, k, size, smaller))
         deltas.append(found)
-    total, unseen = summed((*also, x), deltas)
+    total, unseen = _summed((*also, x), deltas)
     return Verdict(k, x, tuple(items), total, tuple(also), commute, NEEDS_ORIGINAL, unseen)
 
 
@@ -382,16 +325,12 @@ def _distinct_labels(released: KnowledgeGraph) -> Item:
         return Item(
             "distinct labels", False, f"{len(double):,} labels stand at several vertices", listing(double)
         )
-    form = f"[a-z0-9]{{{len(labels[0])}}}" if len(labels) else ""
-    alike = all(re.fullmatch(form, label) for label in labels.tolist())
-    look = (
-        f"they are the numbers 1 to {released.n:,}"
-        if are_numbers(released)
-        else "all are letters and digits of one length"
-        if alike
-        else "they differ in form: do they tell something?"
-    )
-    return Item("distinct labels", True, f"each stands once; {look}")
+    form = "they differ in form: do they tell something?"
+    if are_numbers(released):
+        form = f"they are the numbers 1 to {released.n:,}"
+    elif all(re.fullmatch("[a-z0-9]*", v) and len(v) == len(labels[0]) for v in labels.tolist()):
+        form = "all are letters and digits of one length"
+    return Item("distinct labels", True, f"each stands once; {form}")
 
 
 def _images_alone(name: str, delta: Delta, words: tuple[str, ...], k: int, x: int, smaller: bool) -> Item:

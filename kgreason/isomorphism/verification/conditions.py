@@ -13,18 +13,22 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices
+from kgreason.graph.refinement import looked_up
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.release.verdicts import SHOWN, Item, judged, listing, no_label_kept
 
+CHANCE = 1e-6  # what is less likely than this, if numbers are assigned at random, is no chance
+ROUGH = 1e-9  # relative error of a sum in arbitrary order
+TOLERANCE = 1e-9  # excess of a sum of rounded weights over its bound that is accepted
 
-def _kept_edges(
-    original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices, name: str
-) -> Iterator[str]:
+
+def _missing_edges(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices) -> Iterator[str]:
     """Vertex pairs with fewer edges of a relation in the release than in the original, in words."""
-    keys, counts, present = _pairs(original, released, mapping, name)
-    for i in np.flatnonzero(present < counts):
-        edge = _edge(original, released, mapping, name, int(keys[i]))
-        yield f"{edge}: {counts[i]} in the original, {present[i]} in the release"
+    for name in original.relations:
+        keys, counts, present = _pairs(original, released, mapping, name)
+        for i in np.flatnonzero(present < counts):
+            edge = _edge(original, released, mapping, name, int(keys[i]))
+            yield f"{edge}: {counts[i]} in the original, {present[i]} in the release"
 
 
 def lost_edges(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices) -> int:
@@ -42,28 +46,22 @@ def _pairs(
     """Vertex pairs with original edges of a relation, and the numbers of these in the original and the release."""
     mine, theirs = original.relations[name], released.relations.get(name)
     keys, counts = np.unique(_keys(mine, mapping, released.n), return_counts=True)
-    present = np.zeros(len(keys), dtype=np.int64)
-    if theirs is not None:
-        known, numbers = np.unique(_keys(theirs, np.arange(released.n), released.n), return_counts=True)
-        position = np.searchsorted(known, keys)
-        found = np.isin(keys, known)
-        present[found] = numbers[position[found]]
-    return keys, counts, present
+    if theirs is None:
+        return keys, counts, np.zeros(len(keys), dtype=np.int64)
+    known, numbers = np.unique(_keys(theirs, np.arange(released.n), released.n), return_counts=True)
+    return keys, counts, looked_up(known, numbers, keys)
 
 
-def standing_weights(
-    original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices, name: str
-) -> Iterator[str]:
+def repeated_weights(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices) -> Iterator[str]:
     """Weights that the release has between the same vertices as the original, in words; edges may be missing."""
-    mine, theirs = original.relations[name], released.relations.get(name)
-    if mine.weight is None or theirs is None or theirs.weight is None:
-        return
-    before = zip(_keys(mine, mapping, released.n).tolist(), mine.weight.tolist(), strict=True)
-    after = zip(
-        _keys(theirs, np.arange(released.n), released.n).tolist(), theirs.weight.tolist(), strict=True
-    )
-    for key, weight in sorted(set(before) & set(after)):
-        yield f"{_edge(original, released, mapping, name, key)} still has the weight {weight}"
+    same = np.arange(released.n)
+    for name, mine in original.relations.items():
+        theirs = released.relations.get(name)
+        if mine.weight is not None and theirs is not None and theirs.weight is not None:
+            before = zip(_keys(mine, mapping, released.n).tolist(), mine.weight.tolist(), strict=True)
+            after = zip(_keys(theirs, same, released.n).tolist(), theirs.weight.tolist(), strict=True)
+            for key, weight in sorted(set(before) & set(after)):
+                yield f"{_edge(original, released, mapping, name, key)} still has the weight {weight}"
 
 
 def _kept_weights(
@@ -82,15 +80,11 @@ def _kept_weights(
     keys = _keys(mine, mapping, released.n)
     their_keys = _keys(theirs, np.arange(released.n), released.n)
     shared = np.isin(their_keys, keys)
-    their_keys = their_keys[shared]
-    _, pair = np.unique(np.concatenate([keys, their_keys]), return_inverse=True)
-    values, weight = np.unique(
-        np.concatenate([mine.weight, theirs.weight[shared]]), return_inverse=True, equal_nan=False
-    )
-    edge, first, which = np.unique(
-        pair.reshape(-1) * len(values) + weight.reshape(-1), return_index=True, return_inverse=True
-    )
-    before, after = np.split(which.reshape(-1), [len(keys)])
+    both = np.concatenate([mine.weight, theirs.weight[shared]])
+    _, pair = np.unique(np.concatenate([keys, their_keys[shared]]), return_inverse=True)
+    values, weight = np.unique(both, return_inverse=True, equal_nan=False)
+    edge, first, which = np.unique(pair * len(values) + weight, return_index=True, return_inverse=True)
+    before, after = np.split(which, [len(keys)])
     number, there = (np.bincount(part, minlength=len(edge)) for part in (before, after))
     pairs = edge // max(len(values), 1)
     total, count = (np.bincount(pairs, part).astype(np.int64)[pairs] for part in (number, there))
@@ -113,11 +107,6 @@ def _edge(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices,
     return f"{name}: {' -> '.join(ends)}"
 
 
-CHANCE = 1e-6
-"""What is less likely than this, if numbers are given at random, is no chance."""
-_GIVEN = "labels are the numbers 1 to {n:,}"
-
-
 def labels(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices | None = None) -> Item:
     """Item 2: no original label is in the release, or numbers are assigned anew.
 
@@ -125,10 +114,7 @@ def labels(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices
     although they may coincide with original labels by chance. For labels 1 to n the condition is therefore that no more
     vertices keep their number, and no more of their order is kept, than chance explains.
 
-    Parameters
-    ----------
-    mapping
-        Original vertex v is released vertex ``mapping[v]``; `None` if unknown or broken.
+    The mapping is `None` if it is unknown or broken.
 
     Examples
     --------
@@ -142,11 +128,11 @@ def labels(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices
     """
     found = no_label_kept(original, released)
     if are_numbers(released):
+        form = f"labels are the numbers 1 to {released.n:,}"
         if mapping is not None:
-            return _given_anew(original, released, mapping)
+            return _new_numbers(original, released, mapping, form)
         if not found.holds:
-            detail = _GIVEN.format(n=released.n)
-            return Item("labels", False, f"{detail}; a mapping would tell if they are new", undecided=True)
+            return Item("labels", False, f"{form}; a mapping would tell if they are new", undecided=True)
     return found
 
 
@@ -161,31 +147,30 @@ def are_numbers(graph: KnowledgeGraph) -> bool:
     return set(map(str, graph.labels)) == set(map(str, range(1, graph.n + 1)))
 
 
-def _given_anew(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices) -> Item:
+def _new_numbers(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices, form: str) -> Item:
     old, new = original.labels.astype(str), released.labels.astype(str)[mapping]
-    given, n = _GIVEN.format(n=released.n), original.n
-    same = old[old == new].tolist()
-    if _keeping(n, released.n, len(same)) < CHANCE:
+    n, same = original.n, old[old == new].tolist()
+    if _chance_of_kept(n, released.n, len(same)) < CHANCE:
         verb = "keep theirs" if len(same) > 1 else "keeps its own"
-        return Item("labels", False, f"{given}, but {len(same):,} of {n:,} vertices {verb}", listing(same))
+        return Item("labels", False, f"{form}, but {len(same):,} of {n:,} vertices {verb}", listing(same))
     numbers = new.astype(np.int64)
     for order, what in ((np.arange(n), "rows"), (_sorted(old), "labels")):
-        if _following(numbers[order]) < CHANCE:
-            return Item("labels", False, f"{given}, but they follow the order of the original's {what}")
-    keep = (
-        f"by chance {len(same):,} of {n:,} vertices keep{'s' * (len(same) == 1)} the number" if same else ""
-    )
-    return Item("labels", True, f"{given}, given anew; {keep or 'no vertex keeps its own'}")
+        if _chance_of_order(numbers[order]) < CHANCE:
+            return Item("labels", False, f"{form}, but they follow the order of the original's {what}")
+    kept = "no vertex keeps its own"
+    if same:
+        kept = f"by chance {len(same):,} of {n:,} vertices keep{'s' * (len(same) == 1)} the number"
+    return Item("labels", True, f"{form}, given anew; {kept}")
 
 
-def _keeping(n: int, among: int, kept: int) -> float:
+def _chance_of_kept(n: int, among: int, kept: int) -> float:
     """Upper bound of the probability that at least `kept` of n vertices keep their number in a random assignment."""
     # C(n, kept) choices of the vertices that keep their number, times the probability of each choice
     choices = lgamma(n + 1) - lgamma(kept + 1) - lgamma(n - kept + 1)
     return min(1.0, exp(choices + lgamma(among - kept + 1) - lgamma(among + 1)))
 
 
-def _following(numbers: npt.NDArray[np.int64]) -> float:
+def _chance_of_order(numbers: npt.NDArray[np.int64]) -> float:
     """Probability that a random order has an inversion count at least as extreme (Kendall's rank correlation)."""
     from scipy.stats import kendalltau
 
@@ -201,19 +186,14 @@ def _sorted(names: npt.NDArray[np.str_]) -> npt.NDArray[np.int64]:
     return np.argsort(names, kind="stable").astype(np.int64)
 
 
-ROUGH = 1e-9  # relative error of a sum in arbitrary order
-TOLERANCE = 1e-9  # excess of a sum of rounded weights over its bound that is accepted
-
-
 def parameters(n: int, k: int, x: int) -> Item:
     """Condition on k and x: a graph of n vertices has k sets of x vertices."""
     if not 1 <= x <= n:
         return Item("parameters", False, f"x = {x} is not between 1 and the number of vertices, {n}")
     most = math.comb(n, x)
     if not 1 <= k <= most:
-        return Item(
-            "parameters", False, f"k = {k} is not between 1 and the number of sets of {x} vertices, {most}"
-        )
+        detail = f"k = {k} is not between 1 and the number of sets of {x} vertices, {most}"
+        return Item("parameters", False, detail)
     return Item("parameters", True, f"k = {k}, x = {x}, {n:,} vertices")
 
 
@@ -230,17 +210,12 @@ def connected(released: KnowledgeGraph) -> Item:
 
 
 def augmentation(
-    original: KnowledgeGraph,
-    kept: KnowledgeGraph,
-    released: KnowledgeGraph,
-    mapping: Vertices,
-    usable: bool,
+    original: KnowledgeGraph, kept: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices, usable: bool
 ) -> Item:
     """Item 1: all original edges are kept, except those that a release in parts leaves out."""
     if not usable:
         return Item("augmentation", False, "not examined: the mapping is broken")
-    missing = [w for name in kept.relations for w in _kept_edges(kept, released, mapping, name)]
-    if missing:
+    if missing := list(_missing_edges(kept, released, mapping)):
         return Item("augmentation", False, f"{len(missing):,} pairs lack original edges", listing(missing))
     if kept.m == original.m:
         return Item("augmentation", True, f"all {original.m:,} original edges are among {released.m:,}")
@@ -266,8 +241,7 @@ def _weight_range(released: KnowledgeGraph) -> Item:
     words = []
     for name, r in released.relations.items():
         if r.weight is not None:
-            outside = np.flatnonzero(~((r.weight >= 0) & (r.weight <= 1)))
-            for e in outside:
+            for e in np.flatnonzero(~((r.weight >= 0) & (r.weight <= 1))):
                 edge = f"{released.labels[r.source[e]]} -> {released.labels[r.target[e]]}"
                 words.append(f"{name}: {edge} has weight {r.weight[e]}")
     fails = f"{len(words):,} weights lie outside [0, 1]"
@@ -276,11 +250,11 @@ def _weight_range(released: KnowledgeGraph) -> Item:
 
 def bounds(released: KnowledgeGraph, rules: CheckedProgram) -> list[Item]:
     """Conditions on weights: they lie in [0, 1], and incoming sums satisfy the bounds of the rules."""
-    sums = [incoming_sums(released, predicate, bound) for predicate, bound in rules.incoming_sums.items()]
+    sums = [_incoming_sums(released, predicate, bound) for predicate, bound in rules.incoming_sums.items()]
     return [_weight_range(released), *sums]
 
 
-def incoming_sums(released: KnowledgeGraph, predicate: str, bound: float) -> Item:
+def _incoming_sums(released: KnowledgeGraph, predicate: str, bound: float) -> Item:
     """Condition: the weights of the edges into each vertex satisfy the bound of ``@incoming_sum``."""
     name = f"incoming sums of {predicate}"
     relation = released.relations.get(predicate)
@@ -288,9 +262,8 @@ def incoming_sums(released: KnowledgeGraph, predicate: str, bound: float) -> Ite
         return Item(name, True, "the relation has no weights")
     most = bound * (1 + TOLERANCE) + TOLERANCE
     rough = np.bincount(relation.target, relation.weight, released.n)
-    near = np.flatnonzero(
-        ~(rough <= most - ROUGH * np.bincount(relation.target, np.abs(relation.weight), released.n))
-    )
+    error = ROUGH * np.bincount(relation.target, np.abs(relation.weight), released.n)
+    near = np.flatnonzero(~(rough <= most - error))
     mine = np.flatnonzero(np.isin(relation.target, near))
     mine = mine[np.argsort(relation.target[mine], kind="stable")]
     starts = np.searchsorted(relation.target[mine], near)

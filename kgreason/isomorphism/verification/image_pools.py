@@ -1,16 +1,20 @@
-"""Pools of members of each class that are pairwise apart; most attacked subgraphs have their images in a pool."""
+"""Pools of members of each class that are pairwise apart; most attacked subgraphs have their images in a pool.
+
+If they do not, `packs` decides whether any members of the class are images.
+"""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.base.cores import together
-from kgreason.isomorphism.verification.adjacency import Adjacency
-from kgreason.isomorphism.verification.release_index import Catalogue
+from kgreason.base.cores import each, together
+from kgreason.isomorphism.verification.isomorphism_classes import Catalogue
+from kgreason.isomorphism.verification.release_index import Adjacency
 from kgreason.isomorphism.verification.subgraph_visits import (
     FREE,
     HANDED,
@@ -19,32 +23,37 @@ from kgreason.isomorphism.verification.subgraph_visits import (
     Share,
     Tree,
     Walker,
+    consumed,
     fill,
+    longer,
     settle,
 )
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
 Ints = npt.NDArray[np.int64]
 INNER, OPEN = -2, -1  # instead of a class: node with children, pattern of several classes
+Flags = npt.NDArray[np.bool_]
+ENTRIES = 1 << 11  # adjacency entries at which sets are sampled, of release and original each
+QUOTA = 1 << 8  # sets visited at each entry
+RAREST = 1 << 19  # approximate number of visited sets of rare degrees
+BLOCKS = 1 << 6  # maximum number of blocks of a pool
+KEPT = 1 << 12  # sampled members of a class that are kept outside its pool
+COMPARED = 64  # sets compared with all others at once
+CALL = 1 << 14  # number of comparisons that cost as much as another call of `packs`
 
 
 class Patterns:
-    """Patterns of an adjacency with their classes.
-
-    Attributes
-    ----------
-    tree
-        Tree of patterns.
-    classes, ground, canonical
-        Per node: class, `INNER` or `OPEN`; ground class; canonical order of the chosen vertices.
-    """
+    """Patterns of an adjacency with their classes."""
 
     def __init__(self, adjacency: Adjacency, catalogue: Catalogue) -> None:
         self.adjacency, self.catalogue, self.size = adjacency, catalogue, catalogue.size
-        self.traits = np.ascontiguousarray(catalogue.space.traits[adjacency.vertices])
+        self.traits = np.ascontiguousarray(catalogue.index.traits[adjacency.vertices])
         self.tree = Tree()
-        self.classes = np.empty(0, dtype=np.int64)
-        self.ground = np.empty(0, dtype=np.int64)
-        self.canonical = np.empty((0, self.size), dtype=np.int64)
+        self.classes = np.empty(0, dtype=np.int64)  # of each node: class, `INNER` or `OPEN`
+        self.ground = np.empty(0, dtype=np.int64)  # ground class of each node
+        self.canonical = np.empty((0, self.size), dtype=np.int64)  # canonical order of the chosen vertices
 
     def learn(self, shares: Sequence[Share], quota: int) -> int:
         """Classify the patterns of some shares, at most `quota` sets of each; returns the number of sets."""
@@ -56,14 +65,11 @@ class Patterns:
             orders = Orders.learning(len(walker.tree.nodes), self.size)
             found: list[tuple[Ints, Ints]] = []
             total = 0
-            while True:
-                try:
-                    share = waiting.popleft()
-                except IndexError:
-                    return walker.tree, found, total
-                new, _, seen = walker.gather(share, orders, quota)
+            for share in consumed(waiting):
+                new, _, visited = walker.gather(share, orders, quota)
                 found += new
-                total += seen
+                total += visited
+            return walker.tree, found, total
 
         rows, leaves, total = [], [], 0
         for tree, found, count in together(work, len(shares), waiting.clear):
@@ -77,15 +83,14 @@ class Patterns:
 
     def _classify(self, rows: Ints, leaves: Ints) -> None:
         leaves, first = np.unique(leaves, return_index=True)
-        order = np.lexsort(
-            self.tree.paths(leaves, self.size).T[::-1]
-        )  # the order must not depend on the thread that found them
+        # the order must not depend on the thread that found them
+        order = np.lexsort(self.tree.paths(leaves, self.size).T[::-1])
         leaves, rows = leaves[order], rows[first[order]]
-        _, classes, orders, ground = self.catalogue.settled(rows)
-        room = len(self.tree.nodes)
-        self.classes = _longer(self.classes, room, INNER)
-        self.ground = _longer(self.ground, room, INNER)
-        self.canonical = _longer(self.canonical, room, 0)
+        classes, orders, ground = self.catalogue.settled(rows)
+        length = len(self.tree.nodes)
+        self.classes = longer(self.classes, length, INNER)
+        self.ground = longer(self.ground, length, INNER)
+        self.canonical = longer(self.canonical, length)
         self.classes[leaves], self.ground[leaves], self.canonical[leaves] = classes, ground, orders
 
     def jobs(self, of_class: Ints, all_open: bool = False) -> Ints:
@@ -98,41 +103,41 @@ class Patterns:
         known = np.flatnonzero(self.classes >= 0)
         jobs[known] = of_class[self.classes[known]]
         wanted = np.flatnonzero(of_class != SKIPPED)
-        open_ = np.flatnonzero(self.classes == OPEN)
-        if not all_open and self.catalogue.space.shares(self.size):
-            open_ = open_[np.isin(self.ground[open_], self.catalogue.ground_of[wanted])]
+        ambiguous = np.flatnonzero(self.classes == OPEN)
+        if not all_open and self.catalogue.index.shares(self.size):
+            ambiguous = ambiguous[np.isin(self.ground[ambiguous], self.catalogue.ground_of[wanted])]
         if all_open or len(wanted):
-            jobs[open_] = HANDED
+            jobs[ambiguous] = HANDED
         at = np.flatnonzero(jobs != SKIPPED)
         for _ in range(self.size - 1):
             at = np.unique(self.tree.nodes[at, 0])
             jobs[at] = FREE
         return jobs
 
+    def members(self, parts: Sequence[Share], wanted: Ints | None = None) -> Iterator[tuple[Ints, Ints]]:
+        """Classes of the sets of some shares, and their vertices in canonical order.
+
+        Sets of classes that are not `wanted` are left out where their patterns show the class.
+        """
+        of_class = np.full(len(self.catalogue.full), SKIPPED, dtype=np.int64)
+        of_class[slice(None) if wanted is None else wanted] = HANDED
+        jobs = self.jobs(of_class, all_open=wanted is None)
+        orders = Orders(jobs, np.zeros_like(jobs), self.canonical)
+
+        def visit(share: Share) -> list[tuple[Ints, Ints]]:
+            return Walker(self.adjacency, self.traits, self.size, self.tree).gather(share, orders)[0]
+
+        for found in each(visit, parts):
+            for rows, nodes in found:
+                yield self.resolve(rows, nodes)
+
     def resolve(self, rows: Ints, nodes: Ints) -> tuple[Ints, Ints]:
         """Class of each set handed out, and its vertices in canonical order."""
         classes = self.classes[nodes]
-        open_ = np.flatnonzero(classes < 0)
-        if len(open_):
-            classes[open_], rows[open_] = self.catalogue.classify(rows[open_])
+        ambiguous = np.flatnonzero(classes < 0)
+        if len(ambiguous):
+            classes[ambiguous], rows[ambiguous] = self.catalogue.classify(rows[ambiguous])
         return classes, rows
-
-
-def _longer(array: Ints, length: int, value: int) -> Ints:
-    if length <= len(array):
-        return array
-    more = np.full((length, *array.shape[1:]), value, dtype=np.int64)
-    more[: len(array)] = array
-    return more
-
-
-Flags = npt.NDArray[np.bool_]
-
-ENTRIES = 1 << 11  # adjacency entries at which sets are sampled, of release and original each
-QUOTA = 1 << 8  # sets visited at each entry
-RAREST = 1 << 19  # approximate number of visited sets of rare degrees
-BLOCKS = 1 << 6  # maximum number of blocks of a pool
-KEPT = 1 << 12  # sampled members of a class that are kept outside its pool
 
 
 class Pools:
@@ -141,26 +146,17 @@ class Pools:
     Each vertex of an attacked subgraph is in at most one member of a block, and at its position its in-degree and its
     out-degree occur in at most one member each. So a block of k - 1 + 3x members serves all subgraphs of its class.
 
-    Attributes
-    ----------
-    most
-        Maximum number of members of a block.
-    first
-        First block of each class.
-    blocks, members
-        Block b has ``blocks[b, 0]`` rows of `members`, from ``b * most`` on (vertices of the release), and is followed
-        by block ``blocks[b, 1]``, or by none if that is negative.
-    sampled
-        Members that were visited, in pools or not, and their classes; the image search begins with them if only little
-        of the release may be visited.
+    Block b has ``blocks[b, 0]`` rows of `members`, from ``b * most`` on (vertices of the release), and is followed by
+    block ``blocks[b, 1]``, or by none if that is negative.
     """
 
     def __init__(self, catalogue: Catalogue, need: int) -> None:
         self._catalogue, self.need = catalogue, need
-        self.most = need + (3 if catalogue.space.distinct else 4) * catalogue.size
-        self.first = np.zeros(0, dtype=np.int64)
+        self.most = need + (3 if catalogue.index.distinct else 4) * catalogue.size  # members of a block
+        self.first = np.zeros(0, dtype=np.int64)  # first block of each class
         self.blocks = np.zeros((0, 2), dtype=np.int64)
         self.members = np.zeros((0, catalogue.size), dtype=np.int64)
+        # Members that were visited, in pools or not, and their classes: the image search begins with them.
         self.sampled: list[tuple[Ints, Ints]] = []
         self._last = np.zeros(0, dtype=np.int64)
         self._count = np.zeros(0, dtype=np.int64)
@@ -176,8 +172,8 @@ class Pools:
         new = self._more(count - known)
         forms = [self._catalogue.full.form(c).automorphisms for c in range(known, count)]
         self.first, self._last = np.concatenate([self.first, new]), np.concatenate([self._last, new])
-        self._count = np.concatenate([self._count, np.ones(count - known, dtype=np.int64)])
-        self._kept = np.concatenate([self._kept, np.zeros(count - known, dtype=np.int64)])
+        self._count = longer(self._count, count, 1)
+        self._kept = longer(self._kept, count)
         self._turns = np.concatenate([self._turns, *forms])
         ends = self._starts[-1] + np.cumsum([len(f) for f in forms])
         self._starts = np.concatenate([self._starts, ends.astype(np.int64)])
@@ -185,8 +181,7 @@ class Pools:
     def _more(self, count: int) -> Ints:
         new = np.arange(len(self.blocks), len(self.blocks) + count)
         self.blocks = np.concatenate([self.blocks, np.tile([0, -1], (count, 1))])
-        rows = np.zeros((count * self.most, self._catalogue.size), dtype=np.int64)
-        self.members = np.concatenate([self.members, rows])
+        self.members = longer(self.members, len(self.blocks) * self.most)
         return new
 
     def full(self) -> Flags:
@@ -199,7 +194,7 @@ class Pools:
         self.reserve()
         fill(
             *(np.ascontiguousarray(rows), classes, self._turns, self._starts, self._last, self.most),
-            *(self.blocks, self.members, self._catalogue.space.traits),
+            *(self.blocks, self.members, self._catalogue.index.traits),
         )
 
     def room(self, number: int) -> bool:
@@ -239,44 +234,43 @@ class Pools:
     def settled(self, rows: Ints, classes: Ints) -> Flags:
         """Whether each row has its images in the pool of its class."""
         self.reserve()
-        status = np.zeros(len(rows), dtype=np.int64)
+        found = np.zeros(len(rows), dtype=np.bool_)
         pools = self.first[classes], self.most, self.blocks, self.members, self.need
-        settle(np.ascontiguousarray(rows), *pools, self._catalogue.space.traits, status)
-        return np.equal(status, 1)
+        settle(np.ascontiguousarray(rows), *pools, self._catalogue.index.traits, found)
+        return found
 
-    def sample(self, patterns: Patterns, wanted: Flags, places: list[Share], quota: int) -> None:
-        """Fill the pools of the wanted classes that are not full with sets of some shares."""
+    def sample(self, patterns: Patterns, parts: list[Share], quota: int) -> None:
+        """Fill the pools of known classes that are not full with sets of some shares."""
         self.reserve()
-        wanted = np.concatenate([wanted, np.ones(len(self.first) - len(wanted), dtype=bool)])
-        if not (wanted & ~self.full()).any() or not places:
+        known = len(self.first)
+        if self.full().all() or not parts:
             return
-        patterns.learn(places, quota)
+        patterns.learn(parts, quota)
         self.reserve()
-        wanted = np.concatenate([wanted, np.zeros(len(self.first) - len(wanted), dtype=bool)])
-        open_ = wanted & ~self.full()
+        wanted = ~self.full() & (np.arange(len(self.first)) < known)
 
         def jobs() -> Ints:
-            return patterns.jobs(np.where(open_, HANDED, SKIPPED))
+            return patterns.jobs(np.where(wanted, HANDED, SKIPPED))
 
         orders = Orders(jobs(), np.zeros_like(patterns.classes), patterns.canonical)
 
         def keep(rows: Ints, nodes: Ints) -> None:
-            nonlocal open_
+            nonlocal wanted
             classes, rows = patterns.resolve(rows, nodes)
             self.reserve()
-            flags = np.append(open_, False)  # new classes have none
-            mine = np.flatnonzero(flags[np.minimum(classes, len(open_))])
+            flags = np.append(wanted, False)  # new classes are not wanted
+            mine = np.flatnonzero(flags[np.minimum(classes, len(wanted))])
             self.add(rows[mine], classes[mine])
             self._keep(rows[mine], classes[mine])
-            still = open_ & ~self.full()[: len(open_)]
-            if (still != open_).any():
-                open_ = still
-                fresh = jobs()
-                orders.jobs[: len(fresh)] = fresh
+            still = wanted & ~self.full()[: len(wanted)]
+            if (still != wanted).any():
+                wanted = still
+                changed = jobs()
+                orders.jobs[: len(changed)] = changed
 
         # with branches skipped, the walker visits more than `learn` did and may meet patterns that are not learned yet
         walker = Walker(patterns.adjacency, patterns.traits, patterns.size, patterns.tree.copy())
-        for share in places:
+        for share in parts:
             walker.walk(share, orders, keep, quota)
 
     def _keep(self, rows: Ints, classes: Ints) -> None:
@@ -286,3 +280,73 @@ class Pools:
         kept = order[rank < KEPT]
         self.sampled.append((rows[kept], classes[kept]))
         self._kept += np.bincount(classes[kept], minlength=len(self._kept))
+
+
+def placements(target: Ints, members: Ints, turns: Ints, traits: Ints) -> Ints:
+    """Members of a class (M, x), permuted by its automorphisms (F, x), that are apart from a target (x,); shape (P, x).
+
+    They differ from the target in all traits at every position and share no vertex with it.
+    """
+    found = [members[:0]]
+    for turn in turns:
+        placed = members[:, turn]
+        apart = (traits[placed] != traits[target][None]).all(axis=(1, 2))
+        found.append(placed[apart & ~np.isin(placed, target).any(axis=1)])
+    return np.concatenate(found)
+
+
+def tokens(placed: Ints, traits: Ints) -> csr_array[Any]:
+    """Incidence of placements (rows) and tokens: vertices, and at each position an in-degree, out-degree and label.
+
+    Two placements are apart if and only if they have no common token.
+    """
+    from scipy.sparse import csr_array
+
+    count, size = placed.shape
+    slot = np.arange(size * 3).reshape(1, size, 3)
+    marks = len(traits) + slot * (int(traits.max(initial=0)) + 1) + traits[placed]
+    ids = np.concatenate([placed, marks.reshape(count, size * 3)], axis=1)
+    _, dense = np.unique(ids, return_inverse=True)
+    starts = np.arange(count + 1) * ids.shape[1]
+    ones = np.ones(dense.size, dtype=np.int32)
+    return csr_array((ones, dense.reshape(-1), starts), shape=(count, int(dense.max(initial=-1)) + 1))
+
+
+def packs(sets: csr_array[Any], need: int, budget: int) -> tuple[int, int, tuple[int, ...]]:
+    """Decide whether `need` of the sets are pairwise disjoint.
+
+    At most one of them contains the most frequent token, so the others are among the sets without it: only these are
+    tried as a start, each against all others. Returns 1 if they exist, 0 if they do not (exact), -1 if the search is
+    given up since its cost would exceed `budget`; the number of pairs compared; and the numbers of the chosen sets.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> sets = csr_array(np.array([[1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1]], dtype=np.int32))
+    >>> packs(sets, 2, 1 << 20)[::2], packs(sets, 3, 1 << 20)[0]
+    ((1, (0, 2)), 0)
+    """
+    count = sets.shape[0]
+    if need <= 1 or count < need:
+        return (1, 0, tuple(range(need))) if count >= need else (0, 0, ())
+    commonest = int(np.asarray(sets.sum(axis=0)).argmax())
+    without = np.flatnonzero(sets[:, [commonest]].toarray().reshape(-1) == 0)
+    spent = CALL
+    for begin in range(0, len(without), COMPARED):
+        starts = without[begin : begin + COMPARED]
+        spent += len(starts) * count
+        if spent > budget:
+            return -1, spent, ()
+        disjoint = (sets @ sets[starts].T).toarray() == 0
+        if need == 2 and disjoint.any():
+            other, column = np.argwhere(disjoint)[0]
+            return 1, spent, (int(other), int(starts[column]))
+        if need > 2:
+            for column in range(len(starts)):
+                others = np.flatnonzero(disjoint[:, column])
+                status, more, found = packs(sets[others], need - 1, budget - spent)
+                spent += more
+                if status or spent > budget:
+                    chosen = (*others[list(found)].tolist(), int(starts[column])) if found else ()
+                    return status or -1, spent, chosen
+    return 0, spent, ()

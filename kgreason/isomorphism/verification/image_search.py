@@ -1,4 +1,7 @@
-"""Search for images of single attacked subgraphs in a growing portion of the release."""
+"""Search for images of single attacked subgraphs in a growing portion of the release.
+
+The tests have an uncompiled counterpart of the kernel `find_images`.
+"""
 
 from __future__ import annotations
 
@@ -6,29 +9,22 @@ import math
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import combinations, islice
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.cores import each
+from kgreason.base.jit import allocating
 from kgreason.base.progress import Progress
-from kgreason.isomorphism.verification.image_pools import Patterns, Pools
-from kgreason.isomorphism.verification.isomorphism_classes import scrambled
+from kgreason.isomorphism.verification.image_pools import Patterns, Pools, packs, placements, tokens
+from kgreason.isomorphism.verification.isomorphism_classes import Catalogue, Scarcity
 from kgreason.isomorphism.verification.population import pick
-from kgreason.isomorphism.verification.release_index import Catalogue, Scarcity
+from kgreason.isomorphism.verification.release_index import scrambled
 from kgreason.isomorphism.verification.subgraph_visits import (
     ENDLESS,
-    HANDED,
-    SKIPPED,
-    Orders,
     Share,
-    Walker,
     shares,
 )
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
 Ints = npt.NDArray[np.int64]
 
@@ -49,52 +45,249 @@ MANY = 1 << 12  # more attacked subgraphs of a class are not searched one by one
 FEW = 1 << 6  # number of unserved attacked subgraphs above which the pool of a class is extended
 
 
+@allocating
+def _apart(first: Ints, turn: Ints, second: Ints, other_turn: Ints, traits: Ints) -> bool:
+    """Whether two placements share no vertex and no trait at any position."""
+    size = len(first)
+    for p in range(size):
+        u, v = first[turn[p]], second[other_turn[p]]
+        for t in range(3):
+            if traits[u, t] == traits[v, t]:
+                return False
+    for p in range(size):
+        for q in range(size):
+            if first[p] == second[q]:
+                return False
+    return True
+
+
+@allocating
+def _scarce(found: Ints, count: int, members: Ints, turns: Ints, traits: Ints, need: int) -> bool:
+    """Whether some position has fewer than `need` different in-degrees or out-degrees."""
+    values = np.empty(need, dtype=np.int64)
+    for p in range(turns.shape[1]):
+        for t in range(2):
+            different = 0
+            for i in range(count):
+                value = traits[members[found[i] // len(turns), turns[found[i] % len(turns), p]], t]
+                new = True
+                for j in range(different):
+                    if values[j] == value:
+                        new = False
+                        break
+                if new:
+                    values[different] = value
+                    different += 1
+                    if different == need:
+                        break
+            if different < need:
+                return True
+    return False
+
+
+@allocating
+def _clique(
+    start: int, found: Ints, count: int, need: int, work: Ints, left: Ints, chosen: Ints,
+    members: Ints, turns: Ints, traits: Ints, budget: int,
+) -> tuple[int, int]:  # fmt: skip
+    """Choose `need` placements that are pairwise apart: `start` and others of ``found[:count]``."""
+    # Returns the status (1 chosen, 0 impossible, -1 given up) and the number of comparisons.
+    f = len(turns)
+    chosen[0] = start
+    if need == 1:
+        return 1, 0
+    size = 0
+    for i in range(count):
+        c = found[i]
+        if _apart(members[start // f], turns[start % f], members[c // f], turns[c % f], traits):
+            if need == 2:
+                chosen[1] = c
+                return 1, i
+            work[1, size] = c
+            size += 1
+    spent = count
+    level = 1
+    left[1] = size
+    while level >= 1:
+        if left[level] < need - level:
+            level -= 1
+            continue
+        left[level] -= 1
+        c = work[level, left[level]]
+        chosen[level] = c
+        if level == need - 1:
+            return 1, spent
+        size = 0
+        for i in range(left[level]):
+            d = work[level, i]
+            if _apart(members[c // f], turns[c % f], members[d // f], turns[d % f], traits):
+                work[level + 1, size] = d
+                size += 1
+        spent += left[level]
+        if spent > budget:
+            return -1, spent
+        level += 1
+        left[level] = size
+    return 0, spent
+
+
+@allocating
+def find_images(
+    targets: Ints,
+    members: Ints,
+    turns: Ints,
+    traits: Ints,
+    need: int,
+    patience: int,
+    budget: int,
+    images: Ints,
+) -> Ints:
+    """Find for each target `need` placements of members that are apart from the target and from each other.
+
+    Targets (T, x) and members (M, x) are in canonical order; `turns` are the automorphisms of the canonical form, (F,
+    x). Placement m * F + f puts vertex ``members[m, turns[f, p]]`` at position p. Two placements are apart if they
+    share no vertex and the vertices at each position differ in all three traits. Consecutive targets with equal degrees
+    share their list of placements. After `patience` comparisons, a search stops to test by counts whether it can
+    succeed; after `budget` comparisons it is given up. Images that are found are written to `images`, shape (T, need).
+
+    Returns the status of each target: 1 found, 0 no images exist (exact), -1 given up.
+    """
+    size = targets.shape[1]
+    f = len(turns)
+    status = np.zeros(len(targets), dtype=np.int64)
+    alike = np.empty(256, dtype=np.int64)  # placements that differ from the target in all degrees
+    mine = np.empty(256, dtype=np.int64)  # those that also share no vertex with the target
+    work = np.empty((need, 256), dtype=np.int64)
+    left = np.zeros(need + 1, dtype=np.int64)
+    chosen = np.zeros(need, dtype=np.int64)
+    known = 0
+    turn = 0
+    scan = 0
+    hopeless = False
+    for t in range(len(targets)):
+        same = t > 0
+        for p in range(size):
+            if not same:
+                break
+            u, v = targets[t, p], targets[t - 1, p]
+            same = traits[u, 0] == traits[v, 0] and traits[u, 1] == traits[v, 1]
+        if not same:
+            known = 0
+            turn = 0
+            scan = 0
+            hopeless = False
+        if hopeless:
+            continue
+        position = 0
+        count = 0
+        tried = 0
+        spent = 0
+        counted = False
+        while True:
+            c = -1
+            if position < known:
+                c = alike[position]
+                position += 1
+            else:
+                while turn < f and c < 0:
+                    while scan < len(members) and c < 0:
+                        c = scan * f + turn
+                        for p in range(size):
+                            u, v = targets[t, p], members[scan, turns[turn, p]]
+                            if traits[u, 0] == traits[v, 0] or traits[u, 1] == traits[v, 1]:
+                                c = -1
+                                break
+                        scan += 1
+                    if c < 0:
+                        turn += 1
+                        scan = 0
+                if c >= 0:
+                    if known == len(alike):
+                        alike = np.concatenate((alike, np.empty_like(alike)))
+                        mine = np.concatenate((mine, np.empty_like(mine)))
+                        work = np.empty((need, len(alike)), dtype=np.int64)
+                    alike[known] = c
+                    known += 1
+                    position = known
+            if c >= 0:
+                m, g = c // f, c % f
+                clash = False
+                for p in range(size):
+                    if traits[targets[t, p], 2] == traits[members[m, turns[g, p]], 2]:
+                        clash = True
+                    for q in range(size):
+                        if targets[t, p] == members[m, q]:
+                            clash = True
+                if clash:
+                    continue
+                mine[count] = c
+                count += 1
+                if spent > patience:
+                    continue
+            elif not counted:
+                counted = True
+                if _scarce(alike, known, members, turns, traits, need):
+                    hopeless = True
+                    break
+                if _scarce(mine, count, members, turns, traits, need):
+                    break
+            if tried == count:
+                break
+            result, cost = _clique(
+                mine[tried], mine, tried, need, work, left, chosen, members, turns, traits, budget - spent
+            )
+            tried += 1
+            spent += cost + 1
+            if result == 1:
+                status[t] = 1
+                for j in range(need):
+                    images[t, j] = chosen[j]
+                break
+            if result < 0 or spent > budget:
+                status[t] = -1
+                break
+    return status
+
+
 class Search:
     """Image search with the members of classes found so far.
 
-    Attributes
-    ----------
-    most
-        Maximum number of sets of the release that are visited; classes that need more are given up.
-    found
-        Attacked subgraphs outside the pools, and their images: vertices by position, shapes (T, x) and (T, k - 1, x).
+    At most `most` sets of the release are visited; classes that need more are given up. `found` holds the attacked
+    subgraphs outside the pools, and their images: vertices by position, shapes (T, x) and (T, k - 1, x).
     """
 
     def __init__(self, catalogue: Catalogue, pools: Pools, progress: Progress, most: int = ENDLESS) -> None:
-        self.catalogue, self.space, self.size = catalogue, catalogue.space, catalogue.size
+        self.catalogue, self.index, self.size = catalogue, catalogue.index, catalogue.size
         self.pools, self.need, self.progress = pools, pools.need, progress
         self.budget, self.left, self.most, self._cut = BUDGET, HARD, most, False
         self.found: list[tuple[Ints, Ints]] = []
-        self._stock, self._scarcity = _Stock(self.size), Scarcity(self.space)
+        self._stock, self._scarcity = _Stock(self.size), Scarcity(self.index)
         self._hopeless: dict[int, bool] = {}
         self._rounds: dict[int, int] = {}  # number of visited rounds of each class
 
     @cached_property
     def release(self) -> Patterns:
         """The release, sets of rare degrees last."""
-        return Patterns(self.space.rare_first(self.size), self.catalogue)
+        return Patterns(self.index.rare_first(self.size), self.catalogue)
 
     @cached_property
     def parts(self) -> list[list[Share]]:
         """Rounds of shares of the release, sets of rare degrees first."""
         if self.size == 1:
             return []
-        rest = self._affordable(shares(self.release.adjacency, self.size, PARTS)[::-1])
+        adjacency = self.release.adjacency
+        rest = shares(adjacency, self.size, PARTS)[::-1]
+        if self.most < ENDLESS:  # first shares that together have at most `most` sets
+            counts = each(lambda share: pick(adjacency, self.size, share)[0], rest)
+            kept = int(np.searchsorted(np.cumsum(counts, dtype=np.float64), self.most, side="right"))
+            self._cut = kept < len(rest)
+            rest = rest[:kept]
         rounds, count = [], ROUND
         while rest:
             rounds.append(rest[:count])
             rest = rest[count:]
             count *= GROWTH
         return rounds
-
-    def _affordable(self, parts: list[Share]) -> list[Share]:
-        """First shares that together have at most `most` sets."""
-        if self.most >= ENDLESS:
-            return parts
-        counts = each(lambda share: pick(self.release.adjacency, self.size, share)[0], parts)
-        kept = int(np.searchsorted(np.cumsum(counts, dtype=np.float64), self.most, side="right"))
-        self._cut = kept < len(parts)
-        return parts[:kept]
 
     def members(self, number: int) -> Ints | None:
         """All members of a class if the whole release was visited for it, else `None`."""
@@ -105,8 +298,8 @@ class Search:
         while self.pools.sampled:
             self._stock.add(*self.pools.sampled.pop())
         status = np.zeros(len(rows), dtype=np.int64)
-        open_ = ~np.isin(classes, [c for c in np.unique(classes).tolist() if self._scarce(c)])
-        status[open_] = self._visited(rows[open_], classes[open_])
+        left = ~np.isin(classes, [c for c in np.unique(classes).tolist() if self._scarce(c)])
+        status[left] = self._search(rows[left], classes[left])
         return status
 
     def _scarce(self, number: int) -> bool:
@@ -116,107 +309,86 @@ class Search:
             self._hopeless[number] = self._scarcity.of(form, self.need + 1) is not None
         return self._hopeless[number]
 
-    def _visited(self, rows: Ints, classes: Ints) -> Ints:
+    def _search(self, rows: Ints, classes: Ints) -> Ints:
         """Decide with the stored members and, while these do not suffice, with more and more of the release."""
         status = np.zeros(len(rows), dtype=np.int64)
         self.attempt(rows, classes, status, np.unique(classes), PATIENCE)
         self.progress.step(f"Searching the release for images of {self.size} vertices")
         while True:
             left = np.unique(classes[status != 1]).tolist()
-            wanted = np.array(
-                [c for c in left if 0 <= self._rounds.get(c, 0) <= len(self.parts)], dtype=np.int64
-            )
-            if not len(wanted):
+            wanted = [c for c in left if 0 <= self._rounds.get(c, 0) <= len(self.parts)]
+            if not wanted:
                 break
             self._extend(wanted)
-            self.attempt(rows, classes, status, wanted, PATIENCE)
+            self.attempt(rows, classes, status, np.array(wanted), PATIENCE)
         whole = [c for c, rounds in self._rounds.items() if rounds > len(self.parts)]
         self.attempt(rows, classes, status, np.array(whole, dtype=np.int64), self.budget)
         for i in np.flatnonzero((status == -1) & np.isin(classes, whole)):
             if self.left > 0:
-                self._hard(int(i), rows, classes, status)
+                self._search_exactly(int(i), rows, classes, status)
         status[(status == 0) & ~np.isin(classes, whole)] = -1
         return status
 
-    def _extend(self, wanted: Ints) -> None:
+    def _extend(self, wanted: list[int]) -> None:
         """Visit the next round of the release for the wanted classes with the fewest visited rounds."""
-        at = min(self._rounds.get(c, 0) for c in wanted.tolist())
-        mine = [c for c in wanted.tolist() if self._rounds.get(c, 0) == at]
+        at = min(self._rounds.get(c, 0) for c in wanted)
+        mine = [c for c in wanted if self._rounds.get(c, 0) == at]
         if at == 0:
             self._stock.forget(mine)
-        if at == len(self.parts) and self._cut:
-            self._rounds.update(dict.fromkeys(mine, GIVEN_UP))
-            return
-        form = self.catalogue.full.form
-        loose = [c for c in mine if not form(c).connected_ground(self.space.ground_types)]
-        if at == len(self.parts):
-            if loose or self.size == 1:
-                mine = self._list_all(mine if self.size == 1 else loose, mine)
-        else:
+        if at < len(self.parts):
             self._visit(np.array(mine), self.parts[at])
+        elif self._cut:
+            self._rounds.update(dict.fromkeys(mine, GIVEN_UP))
+        else:
+            form, types = self.catalogue.full.form, self.index.ground_types
+            self._list_all([c for c in mine if self.size == 1 or not form(c).connected_ground(types)])
         for c in mine:
             if self._rounds.get(c) != GIVEN_UP:
                 self._rounds[c] = at + 1
 
-    def _list_all(self, wanted: list[int], mine: list[int]) -> list[int]:
-        n = self.space.graph.n
+    def _list_all(self, wanted: list[int]) -> None:
+        """List the members of classes in which ground edges do not connect the vertices, or give them up."""
+        n = self.index.graph.n
         if self.size > 1 and math.comb(n, self.size) > ALL_SUBSETS:
-            for c in wanted:
-                self._rounds[c] = GIVEN_UP
-            return [c for c in mine if c not in wanted]
-        self._stock.forget(wanted)
-        for members in _all_subsets(n, self.size):
-            classes, rows = self.catalogue.classify(members)
-            keep = np.isin(classes, wanted)
-            self._stock.add(rows[keep], classes[keep])
-        return mine
+            self._rounds.update(dict.fromkeys(wanted, GIVEN_UP))
+        elif wanted:
+            self._stock.forget(wanted)
+            sets = combinations(range(n), self.size)
+            while members := list(islice(sets, CHUNK)):
+                classes, rows = self.catalogue.classify(np.array(members, dtype=np.int64))
+                keep = np.isin(classes, wanted)
+                self._stock.add(rows[keep], classes[keep])
 
     def _visit(self, wanted: Ints, parts: list[Share]) -> None:
         """Collect members of classes in some shares of the release; give up classes with too many."""
         self.release.learn(parts, ENDLESS)
         for begin in range(0, len(parts), AT_ONCE):
-            self._collect(wanted, parts[begin : begin + AT_ONCE])
-            wanted = wanted[~np.isin(wanted, self._given_up())]
+            for classes, rows in self.release.members(parts[begin : begin + AT_ONCE], wanted):
+                keep = np.isin(classes, wanted)
+                self._stock.add(rows[keep], classes[keep])
+            wanted = wanted[~np.isin(wanted, self._give_up())]
 
-    def _given_up(self) -> list[int]:
-        """Classes with the most members, if there are more members than can be stored."""
+    def _give_up(self) -> list[int]:
+        """Give up the classes with the most members, if there are more members than can be stored."""
         counts = self._stock.counts()
-        most: list[int] = []
+        largest: list[int] = []
         for c in sorted(counts, key=lambda c: (-counts[c], c)):
             if sum(counts.values()) <= STOCK:
                 break
-            most.append(c)
+            largest.append(c)
             counts[c] = 0
             self._rounds[c] = GIVEN_UP
-        return most
-
-    def _collect(self, wanted: Ints, parts: list[Share]) -> None:
-        asked = np.full(len(self.catalogue.full), SKIPPED, dtype=np.int64)
-        asked[wanted] = HANDED
-        release = self.release
-        jobs = release.jobs(asked)
-        orders = Orders(jobs, np.zeros_like(jobs), release.canonical)
-
-        def visit(share: Share) -> list[tuple[Ints, Ints]]:
-            walker = Walker(release.adjacency, release.traits, self.size, release.tree)
-            return walker.gather(share, orders)[0]
-
-        for rows, nodes in (part for found in each(visit, parts) for part in found):
-            classes, rows = release.resolve(rows, nodes)
-            keep = np.isin(classes, wanted)
-            self._stock.add(rows[keep], classes[keep])
+        return largest
 
     def attempt(self, rows: Ints, classes: Ints, status: Ints, wanted: Ints, budget: int) -> None:
         """Decide the attacked subgraphs of the wanted classes as far as the members found so far suffice."""
         mine = np.flatnonzero((status != 1) & np.isin(classes, wanted))
-        mine = mine[np.argsort(classes[mine], kind="stable")]
-        for part in np.split(mine, np.flatnonzero(np.diff(classes[mine])) + 1):
-            if len(part):
-                number = int(classes[part[0]])
-                rest = part[~self._covered(rows[part], number)]
-                status[part] = 1
-                late = budget == PATIENCE and len(rest) > MANY  # more members will serve many at once
-                status[rest] = 0 if late else self._images(rows[rest], number, budget)
+        for number, at in _by_class(classes[mine]):
+            part = mine[at]
+            rest = part[~self._covered(rows[part], number)]
+            status[part] = 1
+            late = budget == PATIENCE and len(rest) > MANY  # more members will serve many at once
+            status[rest] = 0 if late else self._images(rows[rest], number, budget)
 
     def _covered(self, rows: Ints, number: int) -> npt.NDArray[np.bool_]:
         """Extend the pool of a class; return which attacked subgraphs have their images there."""
@@ -226,7 +398,7 @@ class Search:
         turns = self.catalogue.full.form(number).automorphisms
         while len(left := np.flatnonzero(~covered)) > FEW and self.pools.room(number):
             placed = stock[:, turns].reshape(-1, self.size)
-            rare = np.argsort(_collisions(rows[left], placed, self.space.traits), kind="stable")
+            rare = np.argsort(_collisions(rows[left], placed, self.index.traits), kind="stable")
             self.pools.extend(number, placed[rare[:SAMPLE]])
             covered[left] = self.pools.settled(rows[left], same[left])
             if np.count_nonzero(~covered) > 0.75 * len(left):
@@ -234,11 +406,9 @@ class Search:
         return covered
 
     def _images(self, rows: Ints, number: int, budget: int) -> Ints:
-        from kgreason.isomorphism.verification.image_kernels import find_images
-
         pool = _spread(self._stock.of(number))
-        traits = self.space.traits
-        marks = self.space.degree_marks[rows] @ (len(traits) + 1) ** np.arange(self.size)
+        traits = self.index.traits
+        marks = self.index.degree_marks[rows] @ (len(traits) + 1) ** np.arange(self.size)
         order = np.argsort(marks, kind="stable")
         turns = self.catalogue.full.form(number).automorphisms
         status = np.zeros(len(rows), dtype=np.int64)
@@ -252,13 +422,12 @@ class Search:
         each(block, np.array_split(order, len(order) // BLOCK + 1))
         done = np.flatnonzero(status == 1)
         member, turn = np.divmod(images[done], len(turns))
-        placed = np.take_along_axis(pool[member], turns[turn], axis=2)
-        self.found.append((rows[done], placed))
+        self.found.append((rows[done], np.take_along_axis(pool[member], turns[turn], axis=2)))
         return status
 
-    def _hard(self, i: int, rows: Ints, classes: Ints, status: Ints) -> None:
+    def _search_exactly(self, i: int, rows: Ints, classes: Ints, status: Ints) -> None:
         """Decide an attacked subgraph that the kernel gave up."""
-        number, traits = int(classes[i]), self.space.traits
+        number, traits = int(classes[i]), self.index.traits
         turns = self.catalogue.full.form(number).automorphisms
         placed = placements(rows[i], self._stock.of(number), turns, traits)
         status[i], spent, chosen = packs(tokens(placed, traits), self.need, self.left)
@@ -268,6 +437,8 @@ class Search:
 
 
 class _Stock:
+    """Members of classes, sorted by class on demand."""
+
     def __init__(self, size: int) -> None:
         self._none = np.empty((0, size), dtype=np.int64)
         self._new: list[tuple[Ints, Ints]] = []
@@ -284,13 +455,10 @@ class _Stock:
     def _settle(self) -> None:
         if not self._new:
             return
-        members = np.concatenate([m for m, _ in self._new])
-        classes = np.concatenate([c for _, c in self._new])
+        members, classes = map(np.concatenate, zip(*self._new, strict=True))
         self._new = []
-        order = np.argsort(classes, kind="stable")
-        for part in np.split(order, np.flatnonzero(np.diff(classes[order])) + 1):
-            if len(part):
-                self._members.setdefault(int(classes[part[0]]), []).append(members[part])
+        for number, rows in _by_class(classes):
+            self._members.setdefault(number, []).append(members[rows])
 
     def counts(self) -> dict[int, int]:
         self._settle()
@@ -303,6 +471,14 @@ class _Stock:
             whole = np.concatenate(parts)
             parts[:] = [whole[scrambled(len(whole))]]
         return parts[0] if parts else self._none
+
+
+def _by_class(classes: Ints) -> Iterator[tuple[int, Ints]]:
+    """Classes that occur, ascending, and the indices of each."""
+    order = np.argsort(classes, kind="stable")
+    for part in np.split(order, np.flatnonzero(np.diff(classes[order])) + 1):
+        if len(part):
+            yield int(classes[part[0]]), part
 
 
 def _collisions(rows: Ints, placed: Ints, traits: Ints) -> Ints:
@@ -322,113 +498,7 @@ def _spread(pool: Ints) -> Ints:
     first = pool[:SAMPLE]
     vertices = first.reshape(-1)
     order = np.argsort(vertices, kind="stable")
-    begins = np.searchsorted(vertices[order], vertices[order])
     occurrence = np.empty_like(order)
-    occurrence[order] = np.arange(len(order)) - begins
+    occurrence[order] = np.arange(len(order)) - np.searchsorted(vertices[order], vertices[order])
     best = np.argsort(occurrence.reshape(first.shape).max(axis=1, initial=0), kind="stable")
     return np.concatenate([first[best], pool[SAMPLE:]])
-
-
-def _all_subsets(n: int, size: int) -> Iterator[Ints]:
-    sets = combinations(range(n), size)
-    while part := list(islice(sets, CHUNK)):
-        yield np.array(part, dtype=np.int64)
-
-
-COMPARED = 64  # sets compared with all others at once
-CALL = 1 << 14  # number of comparisons that cost as much as another call of `packs`
-
-
-def placements(target: Ints, members: Ints, turns: Ints, traits: Ints) -> Ints:
-    """List the placements of members that are apart from a target.
-
-    Parameters
-    ----------
-    target
-        Vertices in canonical order, shape (x,).
-    members, turns
-        Members of the class of the target, shape (M, x), and the automorphisms of the class, shape (F, x).
-    traits
-        In-degree, out-degree and label number of each vertex, shape (n, 3).
-
-    Returns
-    -------
-    ndarray
-        int64 (P, x): they differ from the target in all traits at every position and share no vertex with it.
-    """
-    found = [members[:0]]
-    for turn in turns:
-        placed = members[:, turn]
-        apart = (traits[placed] != traits[target][None]).all(axis=(1, 2))
-        found.append(placed[apart & ~np.isin(placed, target).any(axis=1)])
-    return np.concatenate(found)
-
-
-def tokens(placed: Ints, traits: Ints) -> csr_array[Any]:
-    """Tokens of placements: the vertices, and at each position an in-degree, an out-degree and a label.
-
-    Two placements are apart if and only if they have no common token.
-
-    Returns
-    -------
-    csr_array
-        Incidence of placements (rows) and tokens, int32.
-    """
-    from scipy.sparse import csr_array
-
-    count, size = placed.shape
-    n = len(traits)
-    vertices = placed.reshape(count, size)
-    place = np.arange(size * 3).reshape(1, size, 3)
-    most = int(traits.max(initial=0)) + 1
-    marks = n + place * most + traits[placed]
-    ids = np.concatenate([vertices, marks.reshape(count, size * 3)], axis=1)
-    _, dense = np.unique(ids, return_inverse=True)
-    starts = np.arange(count + 1) * ids.shape[1]
-    ones = np.ones(dense.size, dtype=np.int32)
-    return csr_array((ones, dense.reshape(-1), starts), shape=(count, int(dense.max(initial=-1)) + 1))
-
-
-def packs(sets: csr_array[Any], need: int, budget: int) -> tuple[int, int, tuple[int, ...]]:
-    """Decide whether `need` of the sets are pairwise disjoint.
-
-    At most one of them contains the most frequent token, so the others are among the sets without it: only these are
-    tried as a start, each against all others.
-
-    Returns
-    -------
-    status, spent, chosen
-        Status (1 they exist, 0 they do not (exact), -1 given up as the cost would exceed `budget`), number of pairs
-        compared, and numbers of the chosen sets.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> sets = csr_array(np.array([[1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1]], dtype=np.int32))
-    >>> packs(sets, 2, 1 << 20)[::2], packs(sets, 3, 1 << 20)[0]
-    ((1, (0, 2)), 0)
-    """
-    count = sets.shape[0]
-    if need <= 1 or count < need:
-        return (1, 0, tuple(range(need))) if count >= need else (0, 0, ())
-    commonest = int(np.asarray(sets.sum(axis=0)).argmax())
-    without = np.flatnonzero(sets[:, [commonest]].toarray().reshape(-1) == 0)
-    spent = CALL
-    for begin in range(0, len(without), COMPARED):
-        starts = without[begin : begin + COMPARED]
-        spent += len(starts) * count
-        if spent > budget:
-            return -1, spent, ()
-        disjoint = (sets @ sets[starts].T).toarray() == 0
-        if need == 2 and disjoint.any():
-            other, column = np.argwhere(disjoint)[0]
-            return 1, spent, (int(other), int(starts[column]))
-        if need > 2:
-            for column in range(len(starts)):
-                others = np.flatnonzero(disjoint[:, column])
-                status, more, found = packs(sets[others], need - 1, budget - spent)
-                spent += more
-                if status or spent > budget:
-                    chosen = (*others[list(found)].tolist(), int(starts[column])) if found else ()
-                    return status or -1, spent, chosen
-    return 0, spent, ()

@@ -19,13 +19,12 @@ import numpy.typing as npt
 from kgreason.base.cores import together
 from kgreason.base.progress import Progress
 from kgreason.graph.knowledge_graph import KnowledgeGraph
-from kgreason.isomorphism.verification.adjacency import Adjacency
 from kgreason.isomorphism.verification.certified_images import Proof
 from kgreason.isomorphism.verification.image_pools import ENTRIES, QUOTA, RAREST, Patterns, Pools
 from kgreason.isomorphism.verification.image_search import Search
-from kgreason.isomorphism.verification.isomorphism_classes import Classes, scrambled
+from kgreason.isomorphism.verification.isomorphism_classes import Catalogue, Classes, Scarcity
 from kgreason.isomorphism.verification.population import small_components
-from kgreason.isomorphism.verification.release_index import Catalogue, Scarcity, Space
+from kgreason.isomorphism.verification.release_index import Adjacency, ReleaseIndex, scrambled
 from kgreason.isomorphism.verification.subgraph_visits import (
     CHECKED,
     ENDLESS,
@@ -34,6 +33,7 @@ from kgreason.isomorphism.verification.subgraph_visits import (
     Orders,
     Share,
     Walker,
+    consumed,
     shares,
     work_of,
 )
@@ -44,49 +44,30 @@ Ints = npt.NDArray[np.int64]
 WINDOW = 1 << 17  # attacked subgraphs without images in the pools that are searched for together
 SHOWN = 5
 HURRIED = 1 << 16, 0  # comparisons for one set and, if that does not suffice, for all sets together
+DEGREES = "in-degree", "out-degree"
+LOOKED_AT = 1 << 18  # maximum number of members of a class that a witness is derived from
 
 
 @dataclass
 class Outcome:
-    """Result of item 4 for the attacked subgraphs of one size.
+    """Result of item 4 for the attacked subgraphs of one size."""
 
-    Attributes
-    ----------
-    satisfied, total, undecided
-        Numbers of attacked subgraphs: with images, all, and undecided.
-    members, classes, status
-        Some attacked subgraphs without images: vertices of the release in canonical order, class, and 0 if no images
-        exist or -1 if undecided.
-    pools
-        All members of some classes, each of shape (M, x).
-    lacking
-        Number of attacked subgraphs of each class without images or undecided.
-    forms
-        Canonical forms of the classes.
-    donors
-        Members and images that serve the satisfied attacked subgraphs.
-    complaints
-        Faults of the given donors.
-    given_up
-        Reason why subgraphs are undecided.
-    """
-
-    forms: Classes
-    members: Ints
-    classes: Ints
-    status: Ints
-    satisfied: int = 0
+    forms: Classes  # canonical forms of the classes
+    members: Ints  # some attacked subgraphs without images: vertices of the release in canonical order
+    classes: Ints  # class of each of them
+    status: Ints  # 0 if no images exist or -1 if undecided
+    satisfied: int = 0  # attacked subgraphs with images
     total: int = 0
     undecided: int = 0
-    lacking: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    pools: dict[int, Ints] = field(default_factory=dict)
-    donors: Donors | None = None
-    complaints: tuple[str, ...] = ()
-    given_up: str = "the search was given up"
+    lacking: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # without images, by class
+    pools: dict[int, Ints] = field(default_factory=dict)  # all members of some classes, each of shape (M, x)
+    donors: Donors | None = None  # members and images that serve the satisfied attacked subgraphs
+    complaints: tuple[str, ...] = ()  # faults of the donors of a certificate
+    given_up: str = "the search was given up"  # reason why subgraphs are undecided
 
 
 def attacked(
-    space: Space, original: KnowledgeGraph, mapping: Ints, x: int
+    index: ReleaseIndex, original: KnowledgeGraph, mapping: Ints, x: int
 ) -> Iterator[tuple[int, Ints | Adjacency]]:
     """Sizes of the attacked vertex sets, with the sets or the adjacency in which they are enumerated.
 
@@ -96,13 +77,13 @@ def attacked(
     for size, rows in smaller:
         yield size, mapping[rows]
     if larger:
-        yield x, mapping[:, None] if x == 1 else space.bonds(x).attacked(original, mapping)
+        yield x, mapping[:, None] if x == 1 else index.bonds(x).attacked(original, mapping)
 
 
 def decide(
-    space: Space,
+    index: ReleaseIndex,
     size: int,
-    where: Ints | Adjacency,
+    sets: Ints | Adjacency,
     k: int,
     progress: Progress,
     donors: Sequence[Donors] | None = None,
@@ -114,11 +95,7 @@ def decide(
 
     Parameters
     ----------
-    space
-        Release.
-    size
-        Number of vertices of each set.
-    where
+    sets
         The sets, shape (T, size), or the adjacency whose connected sets they are.
     donors
         Donors of this size, among which images are looked up; `None`: search the whole release.
@@ -127,30 +104,24 @@ def decide(
     hurried
         Whether hard sets are given up early.
     """
-    decision = _Decision(space, size, k, progress, donors, most, hurried=hurried)
-    if isinstance(where, Adjacency):
-        decision.visited(where)
+    decision = _Decision(index, size, k, progress, donors, most, hurried=hurried)
+    if isinstance(sets, Adjacency):
+        decision.visited(sets)
     else:
-        decision.listed(where)
+        decision.listed(sets)
     decision.end()
     return decision.outcome
 
 
-def decide_each(space: Space, members: Ints, k: int, progress: Progress) -> Ints:
-    """Decide for each of some vertex sets of the release whether it has k - 1 images, with a small search budget.
-
-    Returns
-    -------
-    ndarray
-        int64, shape (N,): 1 if there are images, 0 if there are none, -1 if undecided.
-    """
-    return _Decision(space, members.shape[1], k, progress, None, ENDLESS, hurried=True).listed(members)
+def decide_each(index: ReleaseIndex, members: Ints, k: int, progress: Progress) -> Ints:
+    """Decide whether vertex sets of the release have k - 1 images: 1, 0, or -1 where a small search budget runs out."""
+    return _Decision(index, members.shape[1], k, progress, None, ENDLESS, hurried=True).listed(members)
 
 
 class _Decision:
     def __init__(
         self,
-        space: Space,
+        index: ReleaseIndex,
         size: int,
         k: int,
         progress: Progress,
@@ -159,33 +130,33 @@ class _Decision:
         *,
         hurried: bool,
     ) -> None:
-        self.space, self.size, self.progress = space, size, progress
+        self.index, self.size, self.progress = index, size, progress
         # there cannot be more disjoint images than vertices, which bounds the arrays
-        self.need = min(k - 1, space.graph.n)
-        self.catalogue = Catalogue(space, size)
+        self.need = min(k - 1, index.graph.n)
+        self.catalogue = Catalogue(index, size)
         self.pools = Pools(self.catalogue, self.need)
         none = np.empty(0, dtype=np.int64)
-        self.outcome = Outcome(self.catalogue.full, np.empty((0, size), dtype=np.int64), none, none)
+        self.outcome = Outcome(self.catalogue.full, none.reshape(0, size), none, none)
         self.search = Search(self.catalogue, self.pools, progress, most) if donors is None else None
         if hurried and self.search is not None:
             self.search.budget, self.search.left = HURRIED
         self.finder = self.search or Proof(self.catalogue, self.pools, donors or ())
 
     def listed(self, members: Ints) -> Ints:
-        """Decide given sets; returns their status."""
+        """Decide sets; returns their status."""
         self.outcome.total = len(members)
         status = np.ones(len(members), dtype=np.int64)
         if not self.need:
             self.outcome.satisfied = len(members)
             return status
         classes, rows = self.catalogue.classify(members)
-        open_ = np.ones(len(members), dtype=bool)
+        left = np.ones(len(members), dtype=bool)
         if self.search is None:
-            open_ = ~self.pools.settled(rows, classes)
-            self.outcome.satisfied = int((~open_).sum())
+            left = ~self.pools.settled(rows, classes)
+            self.outcome.satisfied = int((~left).sum())
         elif self.size > 1:
             self._sample(self.search)
-        status[open_] = self._remain(rows[open_], classes[open_])
+        status[left] = self._search_remaining(rows[left], classes[left])
         return status
 
     def visited(self, adjacency: Adjacency) -> None:
@@ -198,9 +169,7 @@ class _Decision:
             return
         if self.search is not None:
             self._sample(self.search)
-            self.pools.sample(
-                patterns, np.ones(len(self.catalogue.full), dtype=bool), _places(adjacency), QUOTA
-            )
+            self.pools.sample(patterns, _spread(adjacency), QUOTA)
         self.progress.step(f"Searching images of the subgraphs of {self.size} vertices", self.outcome.total)
         divided = shares(adjacency, self.size, max(SHARES, self.outcome.total >> 15))
         parts = deque(divided[i] for i in scrambled(len(divided)))  # random order makes batches similar
@@ -213,32 +182,29 @@ class _Decision:
             more = sum(len(rows) for rows, _ in found)
             count += more
             if count and (count > WINDOW or not parts):
-                self._remain(*map(np.concatenate, zip(*kept, strict=True)))
+                self._search_remaining(*map(np.concatenate, zip(*kept, strict=True)))
                 kept, count = [], 0
-            room = WINDOW // max(1, more // batch)
-            batch = max(1, min(2 * batch, room))
+            batch = max(1, min(2 * batch, WINDOW // max(1, more // batch)))
 
     def end(self) -> None:
-        out, none = self.outcome, np.empty((0, self.size), dtype=np.int64)
-        rows = [none, *(rows for rows, _ in self.finder.found)]
-        images = [np.empty((0, self.need, self.size), np.int64), *(images for _, images in self.finder.found)]
-        blocks = tuple(self.pools.in_blocks())
-        out.donors = Donors(self.size, blocks, np.concatenate(rows), np.concatenate(images))
+        out = self.outcome
+        none = np.empty((0, self.size), dtype=np.int64), np.empty((0, self.need, self.size), dtype=np.int64)
+        targets, images = map(np.concatenate, zip(none, *self.finder.found, strict=True))
+        out.donors = Donors(self.size, tuple(self.pools.in_blocks()), targets, images)
         if isinstance(self.finder, Proof):
             out.complaints = tuple(self.finder.complaints)
             out.given_up = "the certificate shows no images of it"
 
     def _sample(self, search: Search) -> None:
-        release, wanted = search.release, np.ones(len(self.catalogue.full), dtype=bool)
-        self.pools.sample(release, wanted, _rarest(release.adjacency, self.size), QUOTA << 8)
-        self.pools.sample(release, wanted, _places(release.adjacency), QUOTA)
+        self.pools.sample(search.release, _rarest(search.release.adjacency, self.size), QUOTA << 8)
+        self.pools.sample(search.release, _spread(search.release.adjacency), QUOTA)
 
     def _visit(self, patterns: Patterns, parts: list[Share]) -> list[tuple[Ints, Ints]]:
         """Visit some shares; return the rows without images in the pools, and their classes."""
         self.pools.reserve()
         jobs = patterns.jobs(np.where(self.pools.full(), FREE, CHECKED), all_open=True)
-        number = np.empty(self.space.graph.n, dtype=np.int64)
-        number[patterns.adjacency.vertices] = np.arange(self.space.graph.n)
+        number = np.empty(self.index.graph.n, dtype=np.int64)
+        number[patterns.adjacency.vertices] = np.arange(self.index.graph.n)
         first = np.append(self.pools.first, [-1, -1])[patterns.classes]
         blocks = self.pools.blocks, number[self.pools.members]
         orders = Orders(jobs, first, patterns.canonical, self.need, self.pools.most, *blocks)
@@ -248,27 +214,24 @@ class _Decision:
         def work() -> int:
             walker = Walker(patterns.adjacency, patterns.traits, self.size, patterns.tree)
             settled = 0
-            while True:
-                try:
-                    share = waiting.popleft()
-                except IndexError:
-                    return settled
-                handed[share], done, seen = walker.gather(share, orders)
+            for share in consumed(waiting):
+                handed[share], done, visited = walker.gather(share, orders)
                 settled += done
-                self.progress.advance(seen)
+                self.progress.advance(visited)
+            return settled
 
         self.outcome.satisfied += sum(together(work, len(parts), waiting.clear))
         found = []
         for rows, nodes in (part for share in parts for part in handed[share]):
-            open_ = patterns.classes[nodes] < 0
+            settled = patterns.classes[nodes] < 0  # the pools of ambiguous patterns were not looked at yet
             classes, rows = patterns.resolve(rows, nodes)
-            if open_.any():
-                open_[open_] = self.pools.settled(rows[open_], classes[open_])
-                self.outcome.satisfied += int(open_.sum())
-            found.append((rows[~open_], classes[~open_]))
+            if settled.any():
+                settled[settled] = self.pools.settled(rows[settled], classes[settled])
+                self.outcome.satisfied += int(settled.sum())
+            found.append((rows[~settled], classes[~settled]))
         return found
 
-    def _remain(self, rows: Ints, classes: Ints) -> Ints:
+    def _search_remaining(self, rows: Ints, classes: Ints) -> Ints:
         """Search for the images of sets that have none in the pools."""
         status = self.finder.decide(rows, classes)
         out = self.outcome
@@ -298,7 +261,7 @@ def _some(classes: Ints, status: Ints) -> Ints:
     return np.array(list(picked)[:SHOWN], dtype=np.int64)
 
 
-def _places(adjacency: Adjacency) -> list[Share]:
+def _spread(adjacency: Adjacency) -> list[Share]:
     """Some entries from all over an adjacency, in scrambled order."""
     entries = np.flatnonzero(work_of(adjacency, 2))
     picked = entries[:: max(1, len(entries) // ENTRIES)]
@@ -313,58 +276,46 @@ def _rarest(adjacency: Adjacency, size: int) -> list[Share]:
     return parts[::-1]
 
 
-DEGREES = "in-degree", "out-degree"
-LOOKED_AT = 1 << 18  # maximum number of members of a class that a witness is derived from
-
-
 def image_witness(
-    space: Space, found: Outcome, row: int, k: int, originals: npt.NDArray[np.object_] | None
+    index: ReleaseIndex, found: Outcome, row: int, k: int, originals: npt.NDArray[np.object_] | None
 ) -> str:
-    """Describe an attacked subgraph and the reason why it lacks images.
+    """Describe the attacked subgraph in a row of `found`, and the reason why it lacks images.
 
-    Parameters
-    ----------
-    row
-        Row of the attacked subgraph in `found`.
-    originals
-        Original label of each released vertex, `None` for synthetic vertices; `None` if the original is unknown.
+    `originals` holds the original label of each released vertex, `None` for synthetic vertices or if the original is
+    unknown.
     """
     vertices = found.members[row].tolist()
-    labels = space.graph.labels
+    labels = index.graph.labels
     names = [
         str(labels[v]) if originals is None else f"{labels[v]} (original {originals[v]})" for v in vertices
     ]
-    lines = [f"subgraph of {', '.join(names)}", *_edges(space, found, row)]
-    if found.status[row] == -1:
-        return "\n  ".join([*lines, f"not decided: {found.given_up}"])
-    return "\n  ".join([*lines, _reason(space, found, row, k)])
+    undecided = found.status[row] == -1
+    reason = f"not decided: {found.given_up}" if undecided else _reason(index, found, row, k)
+    return "\n  ".join([f"subgraph of {', '.join(names)}", *_edges(index, found, row), reason])
 
 
-def _edges(space: Space, found: Outcome, row: int) -> list[str]:
-    labels = space.graph.labels[found.members[row]]
+def _edges(index: ReleaseIndex, found: Outcome, row: int) -> list[str]:
+    labels = index.graph.labels[found.members[row]]
     types = found.forms.form(int(found.classes[row])).types
     ground, derived = [], []
     for a, b in np.argwhere(types):
-        counts = space.pairs.counts[types[a, b] % space.ground_types]
-        bits = int(types[a, b]) // space.ground_types
-        for name, count in zip(space.graph.relations, counts.tolist(), strict=True):
+        counts = index.pairs.counts[types[a, b] % index.ground_types]
+        bits = int(types[a, b]) // index.ground_types
+        for name, count in zip(index.graph.relations, counts.tolist(), strict=True):
             if count:
                 ground.append(f"{name}: {labels[a]} -> {labels[b]}" + f" ({count} edges)" * (count > 1))
-        for number, name in enumerate(space.rules.derived):
+        for number, name in enumerate(index.rules.derived):
             if bits >> number & 1:
                 derived.append(f"{name}: {labels[a]} -> {labels[b]}")
-    return [
-        f"edges: {'; '.join(ground) or 'none'}",
-        f"derived edges: {'; '.join(derived) or 'none'}",
-    ]
+    return [f"edges: {'; '.join(ground) or 'none'}", f"derived edges: {'; '.join(derived) or 'none'}"]
 
 
-def _reason(space: Space, found: Outcome, row: int, k: int) -> str:
+def _reason(index: ReleaseIndex, found: Outcome, row: int, k: int) -> str:
     number = int(found.classes[row])
     target = found.members[row]
-    if number not in found.pools and (scarce := Scarcity(space).of(found.forms.form(number), k)) is not None:
+    if number not in found.pools and (scarce := Scarcity(index).of(found.forms.form(number), k)) is not None:
         return (  # the members were not listed
-            f"the vertex in the place of {space.graph.labels[target[scarce.position]]} needs {scarce.ingoing} ingoing "
+            f"the vertex in the place of {index.graph.labels[target[scarce.position]]} needs {scarce.ingoing} ingoing "
             f"and {scarce.outgoing} outgoing edges; vertices of the release that have them differ too little: number "
             f"of {DEGREES[scarce.trait]}s: {scarce.values}"
         )
@@ -377,27 +328,26 @@ def _reason(space: Space, found: Outcome, row: int, k: int) -> str:
         f"KG-isomorphic to {same:,} other subgraphs of the release; "
         f"{about}{len(disjoint):,} share no vertex with it"
     )
-    if len(disjoint) < 1:
+    if not len(disjoint):
         return text
     turns = found.forms.form(number).automorphisms
     placed = disjoint[:, turns].reshape(-1, len(target))
-    differs = space.traits[placed] != space.traits[target][None, :, :]
-    fits = differs.all(axis=(1, 2))
-    count = int(fits.reshape(len(disjoint), -1).any(axis=1).sum())
+    differs = index.traits[placed] != index.traits[target][None, :, :]
+    count = int(differs.all(axis=(1, 2)).reshape(len(disjoint), -1).any(axis=1).sum())
     text += (
         f"; of these {about}{count:,} can have all labels, in-degrees and out-degrees different from its own"
     )
     if count >= k - 1:
         return f"{text}, but no {k - 1} of them that are disjoint and different from each other"
-    return text + _equal_degrees(space, target, differs)
+    return text + _equal_degrees(index, target, differs)
 
 
-def _equal_degrees(space: Space, target: Ints, differs: npt.NDArray[np.bool_]) -> str:
+def _equal_degrees(index: ReleaseIndex, target: Ints, differs: npt.NDArray[np.bool_]) -> str:
     """Vertex whose degree is the most common obstacle, in words."""
     equal = (~differs[:, :, :2]).mean(axis=0)
     position, trait = np.unravel_index(int(equal.argmax()), equal.shape)
-    degree = space.traits[target[position], trait]
-    word = DEGREES[int(trait)]
-    label = space.graph.labels[target[position]]
-    share = equal[position, trait]
-    return f"; in {share:.0%} of the placements the vertex in the place of {label} has its {word}, {degree}"
+    label, degree = index.graph.labels[target[position]], index.traits[target[position], trait]
+    return (
+        f"; in {equal[position, trait]:.0%} of the placements the vertex in the place of {label} has its "
+        f"{DEGREES[int(trait)]}, {degree}"
+    )

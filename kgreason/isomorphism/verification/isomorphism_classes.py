@@ -1,4 +1,4 @@
-"""Isomorphism classes of small vertex sets by canonical forms."""
+"""Isomorphism classes of small vertex sets by canonical forms, and the classes that lack images by their degrees."""
 
 from __future__ import annotations
 
@@ -6,24 +6,9 @@ from dataclasses import dataclass
 from itertools import permutations
 
 import numpy as np
-import numpy.typing as npt
 
 from kgreason.base.jit import Ints, Rows, kernel
-
-
-def mixed(values: Ints) -> npt.NDArray[np.uint64]:
-    """Hash integers to 64-bit words, injectively."""
-    # splitmix64 (Steele, Lea, Flood 2014)
-    z = (values.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    words: npt.NDArray[np.uint64] = z ^ (z >> np.uint64(31))
-    return words
-
-
-def scrambled(count: int) -> Ints:
-    """Fixed pseudorandom permutation of 0 .. count-1."""
-    return np.argsort(mixed(np.arange(count)))
+from kgreason.isomorphism.verification.release_index import ReleaseIndex
 
 
 @kernel
@@ -90,7 +75,7 @@ class Interner:
 
     @property
     def rows(self) -> Ints:
-        """Distinct rows seen so far, by number."""
+        """Distinct rows so far, by number."""
         return self._store[: self.count]
 
     def number(self, rows: Ints) -> Ints:
@@ -111,18 +96,12 @@ class Interner:
 
 @dataclass(frozen=True)
 class Form:
-    """Canonical form of a class: type of every ordered pair of positions.
+    """Canonical form of a class: type of every ordered pair of positions."""
 
-    Attributes
-    ----------
-    types
-        int64 (x, x).
-    automorphisms
-        Permutations of the positions that preserve the types, the identity first; int64 (F, x).
-    """
-
-    types: Ints
-    automorphisms: Ints
+    types: Ints  # shape (x, x)
+    automorphisms: (
+        Ints  # permutations of the positions that preserve the types, the identity first; shape (F, x)
+    )
 
     def connected_ground(self, ground_types: int) -> bool:
         """Whether ground edges, of types below `ground_types`, connect the positions weakly."""
@@ -150,20 +129,7 @@ class Classes:
         return self._forms.count
 
     def classify(self, matrices: Ints) -> tuple[Ints, Ints]:
-        """Return the class of each matrix, and the vertex order that gives the canonical form.
-
-        Parameters
-        ----------
-        matrices
-            int64 (N, x * x).
-
-        Returns
-        -------
-        classes
-            int64 (N,).
-        orders
-            int64 (N, x): position p of the canonical form is vertex ``orders[i, p]`` of the set.
-        """
+        """Class of each matrix (N, x * x), and the order of its vertices in the canonical form, shape (N, x)."""
         ids = self._matrices.number(matrices)
         self._learn(self._matrices.rows[len(self._class) :])
         return self._class[ids], self._permutations[self._order[ids]]
@@ -174,8 +140,8 @@ class Classes:
         best = np.empty(len(fresh), dtype=np.int64)
         _least_order(np.ascontiguousarray(fresh), self._permutations, best)
         order = self._permutations[best]
-        places = (order[:, :, None] * self.size + order[:, None, :]).reshape(len(fresh), -1)
-        forms = np.take_along_axis(fresh, places, axis=1)
+        cells = (order[:, :, None] * self.size + order[:, None, :]).reshape(len(fresh), -1)
+        forms = np.take_along_axis(fresh, cells, axis=1)
         self._class = np.concatenate([self._class, self._forms.number(forms)])
         self._order = np.concatenate([self._order, best])
 
@@ -187,3 +153,99 @@ class Classes:
             same = (turned == types).all(axis=(1, 2))
             self._known[number] = Form(types, self._permutations[same])
         return self._known[number]
+
+
+class Catalogue:
+    """KG-isomorphism classes of the vertex sets of one size, extended on demand."""
+
+    def __init__(self, index: ReleaseIndex, size: int) -> None:
+        self.index, self.size = index, size
+        self.full, self.ground = Classes(size), Classes(size)  # by all edges, and by ground edges alone
+        self.ground_of = np.empty(0, dtype=np.int64)  # ground class of each class
+
+    def settled(self, members: Ints) -> tuple[Ints, Ints, Ints]:
+        """Class of all sets of equal pattern, -1 if there are several; canonical order, and ground class."""
+        ground = self.index.pairs.of(members)
+        ground_classes = self.ground.classify(ground)[0]
+        classes = np.full(len(members), -1, dtype=np.int64)
+        orders = np.tile(np.arange(self.size), (len(members), 1))
+        if self.index.shares(self.size):
+            known, masks = self.index.reasoner.settled(members)
+            found = self._classify(ground[known], masks[known], ground_classes[known])
+            classes[known], orders[known] = found
+        return classes, orders, ground_classes
+
+    def classify(self, members: Ints) -> tuple[Ints, Ints]:
+        """Class of each set by its exact weights, and its vertices in canonical order."""
+        ground = self.index.pairs.of(members)
+        masks = self.index.reasoner.masks(members)
+        classes, orders = self._classify(ground, masks, self.ground.classify(ground)[0])
+        return classes, np.take_along_axis(members, orders, axis=1)
+
+    def _classify(self, ground: Ints, masks: Ints, ground_classes: Ints) -> tuple[Ints, Ints]:
+        classes, orders = self.full.classify(self.index.with_masks(ground, masks))
+        if (count := len(self.full)) > len(self.ground_of):
+            more = np.zeros(count, dtype=np.int64)
+            more[: len(self.ground_of)] = self.ground_of
+            more[classes] = ground_classes
+            self.ground_of = more
+        return classes, orders
+
+
+@dataclass(frozen=True)
+class Scarce:
+    """Position of a canonical form that too few vertices fit."""
+
+    position: int
+    trait: int  # 0 for in-degrees, 1 for out-degrees
+    ingoing: int  # edges of the position within the subgraph
+    outgoing: int
+    values: int  # of the trait among the vertices with at least these edges, fewer than k
+
+
+class Scarcity:
+    """Test for classes without images: too few different degrees occur among the vertices that fit a position.
+
+    An attacked subgraph and its images differ in in-degree and out-degree at every position (Definition 4.1 (iii)), and
+    have at least the edges of the position within the subgraph there. No images exist if fewer than k in-degrees, or
+    fewer than k out-degrees, occur among the vertices of the release with at least these edges. In a graph of users and
+    rated items, for instance, every user has in-degree 0.
+
+    Examples
+    --------
+    Two users rate two items, which rate nothing:
+
+    >>> from kgreason.language.check.program_checker import load_text
+    >>> from kgreason.graph.knowledge_graph import KnowledgeGraph
+    >>> rules = load_text('@edge("rates"). @output("rates").')
+    >>> graph = KnowledgeGraph.from_edges([("u", "a"), ("u", "b"), ("v", "b")], relation="rates")
+    >>> catalogue = Catalogue(ReleaseIndex(graph, rules), 2)
+    >>> _ = catalogue.classify(np.array([[0, 1]]))
+    >>> found = Scarcity(catalogue.index).of(catalogue.full.form(0), k=2)
+    >>> found.trait, found.values
+    (1, 1)
+    """
+
+    def __init__(self, index: ReleaseIndex) -> None:
+        self._index = index
+        self._ingoing, self._outgoing = index.graph.in_degree(), index.graph.out_degree()
+        self._edges = index.pairs.counts.sum(axis=1)
+        self._values: dict[tuple[int, int], tuple[int, ...]] = {}
+
+    def of(self, form: Form, k: int) -> Scarce | None:
+        """First position of a canonical form that fewer than k vertices of different traits fit, if any."""
+        edges = self._edges[form.types % self._index.ground_types]
+        needs = zip(edges.sum(axis=0).tolist(), edges.sum(axis=1).tolist(), strict=True)
+        for position, (ingoing, outgoing) in enumerate(needs):
+            for trait, values in enumerate(self._occurring(ingoing, outgoing)):
+                if values < k:
+                    return Scarce(position, trait, ingoing, outgoing, values)
+        return None
+
+    def _occurring(self, ingoing: int, outgoing: int) -> tuple[int, ...]:
+        """Numbers of different in-degrees and out-degrees among the vertices with at least these edges."""
+        if (ingoing, outgoing) not in self._values:
+            fit = (self._ingoing >= ingoing) & (self._outgoing >= outgoing)
+            traits = self._index.traits[fit, :2].T
+            self._values[ingoing, outgoing] = tuple(len(np.unique(t)) for t in traits)
+        return self._values[ingoing, outgoing]

@@ -12,7 +12,7 @@ from kgreason.base.cores import each
 from kgreason.base.errors import TooLargeError
 from kgreason.base.jit import Ints, Rows, Shorts, kernel
 from kgreason.graph.knowledge_graph import KnowledgeGraph
-from kgreason.isomorphism.verification.adjacency import Adjacency, undirected
+from kgreason.isomorphism.verification.release_index import Adjacency, undirected
 from kgreason.isomorphism.verification.subgraph_visits import SHARES, Share, root_of, shares
 
 MOST = 1 << 63  # ranks must fit into a word
@@ -22,38 +22,37 @@ CHOSEN, NEXT, END, LIMIT = range(4)  # rows of the path of `_count_sets`
 
 @kernel
 def _last_to_join(
-    indptr: Ints, neighbour: Shorts, w: int, seen: Shorts, opened: Shorts, begin: int, stop: int, number: int
+    indptr: Ints,
+    neighbour: Shorts,
+    w: int,
+    reached: Shorts,
+    opened: Shorts,
+    begin: int,
+    stop: int,
+    number: int,
 ) -> int:
     """Vertex that joins last: among those waiting in ``opened[begin:stop]`` and the new neighbours of w."""
     if begin + number < stop:
         return int(opened[begin + number])
     number -= stop - begin
     e = indptr[w + 1] - 1
-    while seen[neighbour[e]] != 0 or number > 0:
-        number -= 1 - seen[neighbour[e]]
+    while reached[neighbour[e]] != 0 or number > 0:
+        number -= 1 - reached[neighbour[e]]
         e -= 1
     return int(neighbour[e])
 
 
 @kernel
 def _count_sets(
-    indptr: Ints,
-    neighbour: Shorts,
-    first: int,
-    stop: int,
-    root: int,
-    path: Rows,
-    seen: Shorts,
-    opened: Shorts,
-    ranks: Ints,
-    out: Rows,
-) -> int:
+    indptr: Ints, neighbour: Shorts, first: int, stop: int, root: int, path: Rows, reached: Shorts, opened: Shorts,
+    ranks: Ints, out: Rows,
+) -> int:  # fmt: skip
     """Count the sets of a share and output those of some ranks; the last vertices to join are counted, not visited."""
-    # The share begins at vertex `root`. `path`, `seen` and `opened` are scratch arrays of (4, x + 1), n and n + 1
-    # numbers; `seen` is zero before and after.
+    # The share begins at vertex `root`. `path`, `reached` and `opened` are scratch arrays of (4, x + 1), n and n + 1
+    # numbers; `reached` is zero before and after.
     size = path.shape[1] - 1
     total = 0
-    given = 0
+    written = 0
     while root < len(indptr) - 1 and indptr[root] < stop:
         high = 0
         begin = 0
@@ -62,7 +61,7 @@ def _count_sets(
             u = neighbour[e]
             if u <= root:
                 break
-            seen[u] = 1
+            reached[u] = 1
             opened[high] = u
             high += 1
             if e >= stop:
@@ -70,10 +69,10 @@ def _count_sets(
             if e >= first:
                 end = high
         if size == 2:
-            while given < len(ranks) and ranks[given] < total + end - begin:
-                out[given, 0] = root
-                out[given, 1] = opened[begin + ranks[given] - total]
-                given += 1
+            while written < len(ranks) and ranks[written] < total + end - begin:
+                out[written, 0] = root
+                out[written, 1] = opened[begin + ranks[written] - total]
+                written += 1
             total += end - begin
         depth = 1 if size > 2 else 0
         path[CHOSEN, 0] = root
@@ -85,40 +84,40 @@ def _count_sets(
                 depth -= 1
                 for i in range(path[END, depth], path[END, depth + 1]):
                     if depth >= 1:
-                        seen[opened[i]] = 0
+                        reached[opened[i]] = 0
                 continue
             w = opened[path[NEXT, depth]]
             path[CHOSEN, depth] = w
             path[NEXT, depth] += 1
-            stand = path[END, depth]
+            top = path[END, depth]
             e = indptr[w + 1] - 1
             if depth == size - 2:
-                more = stand - path[NEXT, depth]
+                more = top - path[NEXT, depth]
                 while e >= indptr[w] and neighbour[e] > root:
-                    more += 1 - seen[neighbour[e]]
+                    more += 1 - reached[neighbour[e]]
                     e -= 1
-                while given < len(ranks) and ranks[given] < total + more:
+                while written < len(ranks) and ranks[written] < total + more:
                     for p in range(size - 1):
-                        out[given, p] = path[CHOSEN, p]
-                    out[given, size - 1] = _last_to_join(
-                        indptr, neighbour, w, seen, opened, path[NEXT, depth], stand, ranks[given] - total
+                        out[written, p] = path[CHOSEN, p]
+                    out[written, size - 1] = _last_to_join(
+                        indptr, neighbour, w, reached, opened, path[NEXT, depth], top, ranks[written] - total
                     )
-                    given += 1
+                    written += 1
                 total += more
                 continue
             while e >= indptr[w] and neighbour[e] > root:
                 u = neighbour[e]
-                if seen[u] == 0:
-                    seen[u] = 1
-                    opened[stand] = u
-                    stand += 1
+                if reached[u] == 0:
+                    reached[u] = 1
+                    opened[top] = u
+                    top += 1
                 e -= 1
             depth += 1
             path[NEXT, depth] = path[NEXT, depth - 1]
-            path[END, depth] = stand
-            path[LIMIT, depth] = stand
+            path[END, depth] = top
+            path[LIMIT, depth] = top
         for i in range(high):
-            seen[opened[i]] = 0
+            reached[opened[i]] = 0
         root += 1
     return total
 
@@ -127,52 +126,32 @@ def count_connected(adjacency: Adjacency, size: int, limit: int) -> int:
     """Count the connected vertex sets; stops soon after `limit`."""
     found: dict[int, int] = {}
 
-    def some(share: Share) -> None:
+    def count(share: Share) -> None:
         if sum(found.values()) <= limit:
             found[share[0]] = pick(adjacency, size, share)[0]
 
-    each(some, shares(adjacency, size, SHARES))
+    each(count, shares(adjacency, size, SHARES))
     return sum(found.values())
 
 
 def pick(adjacency: Adjacency, size: int, share: Share, ranks: Ints | None = None) -> tuple[int, Ints]:
-    """Count the connected vertex sets of a share, and list those of given ranks.
+    """Count the connected vertex sets of a share, and list those of some ranks, (len(ranks), size).
 
-    Parameters
-    ----------
-    ranks
-        Ranks of sets in the order of the enumeration, ascending and unique; `None` for none.
-
-    Returns
-    -------
-    total
-        Number of sets.
-    rows
-        Vertices of each requested set, int64 (len(ranks), size).
+    The ranks in the order of the enumeration are ascending and unique.
     """
     ranks = np.empty(0, dtype=np.int64) if ranks is None else ranks
     n = len(adjacency.vertices)
-    seen, opened = np.zeros(n, dtype=np.int32), np.empty(n + 1, dtype=np.int32)
+    reached, opened = np.zeros(n, dtype=np.int32), np.empty(n + 1, dtype=np.int32)
     path, out = np.zeros((4, size + 1), dtype=np.int64), np.empty((len(ranks), size), dtype=np.int64)
     where = adjacency.indptr, adjacency.neighbour, *share, root_of(adjacency, share[0])
-    total = _count_sets(*where, path, seen, opened, ranks, out)
+    total = _count_sets(*where, path, reached, opened, ranks, out)
     return total, adjacency.vertices[out]
 
 
 def small_components(graph: KnowledgeGraph, x: int) -> tuple[list[tuple[int, Ints]], bool]:
-    """Weakly connected components with fewer than x vertices, and whether there are larger ones.
+    """Weakly connected components with fewer than x vertices, (C, size) by ascending size, and whether others exist.
 
-    Returns
-    -------
-    list
-        Sizes that occur, ascending, with the vertices of those components, int64 (C, size).
-    bool
-        Whether a component has x vertices or more.
-
-    Raises
-    ------
-    TooLargeError
-        If attacked subgraphs, these components or sets of x vertices, exceed 8 vertices.
+    `TooLargeError` is raised if attacked subgraphs, these components or sets of x vertices, exceed 8 vertices.
     """
     _, component = graph.components()
     sizes = np.bincount(component)[component] if graph.n else component
@@ -188,42 +167,28 @@ def small_components(graph: KnowledgeGraph, x: int) -> tuple[list[tuple[int, Int
 
 @dataclass(frozen=True)
 class Population:
-    """Attacked subgraphs of x vertices by rank: smaller components first, then the connected sets.
-
-    Attributes
-    ----------
-    x
-        Number of vertices.
-    listed
-        Stored sets, by size.
-    adjacency, divided, counts
-        Adjacency in which the connected sets are enumerated, the shares, and the number of sets of each share.
-    """
+    """Attacked subgraphs of x vertices by rank: smaller components first, then the connected sets."""
 
     x: int
-    listed: Sequence[tuple[int, Ints]]
-    adjacency: Adjacency
+    listed: Sequence[tuple[int, Ints]]  # stored sets, by size
+    adjacency: Adjacency  # in which the connected sets are enumerated
     divided: Sequence[Share]
-    counts: Sequence[int]
+    counts: Sequence[int]  # number of sets of each share
 
     @classmethod
     def of(cls, graph: KnowledgeGraph, x: int, limit: int) -> Population:
         """Count the sets, in about the time of an enumeration of the connected sets of x - 1 vertices.
 
-        Raises
-        ------
-        TooLargeError
-            If there are more than `limit` sets of x - 1 vertices, or sets of x vertices are too large to be decided.
+        `TooLargeError` is raised for more than `limit` of these, or if sets of x vertices are too large to be decided.
         """
         listed, larger = small_components(graph, x)
-        adjacency = undirected(graph)
+        adjacency, divided = undirected(graph), list[Share]()
         if x == 1:
             listed.append((1, np.arange(graph.n)[:, None]))
-        if x == 1 or not larger:
-            return cls(x, listed, adjacency, [], [])
-        _check_countable(adjacency, x, limit)
-        divided = shares(adjacency, x, SHARES)
-        counts = [total for total, _ in each(lambda share: pick(adjacency, x, share), divided)]
+        elif larger:
+            _check_countable(adjacency, x, limit)
+            divided = shares(adjacency, x, SHARES)
+        counts = each(lambda share: pick(adjacency, x, share)[0], divided)
         return cls(x, listed, adjacency, divided, counts)
 
     @property
@@ -232,15 +197,15 @@ class Population:
         return sum(len(rows) for _, rows in self.listed) + sum(self.counts)
 
     def of_ranks(self, ranks: Ints) -> list[tuple[int, Ints]]:
-        """Sets of the given ranks (ascending), by size: int64 (N, size)."""
+        """Sets of these ranks (ascending), by size: int64 (N, size)."""
         found, begin = [], 0
         for size, rows in self.listed:
             found.append((size, rows[_between(ranks, begin, begin + len(rows))]))
             begin += len(rows)
         starts = np.cumsum([begin, *self.counts], dtype=np.int64).tolist()
         wanted = [_between(ranks, a, b) for a, b in pairwise(starts)]
-        asked = [(share, mine) for share, mine in zip(self.divided, wanted, strict=True) if len(mine)]
-        picked = each(lambda task: pick(self.adjacency, self.x, *task)[1], asked)
+        tasks = [(share, mine) for share, mine in zip(self.divided, wanted, strict=True) if len(mine)]
+        picked = each(lambda task: pick(self.adjacency, self.x, *task)[1], tasks)
         if picked:
             found.append((self.x, np.concatenate(picked)))
         return [(size, rows) for size, rows in found if len(rows)]
@@ -273,49 +238,22 @@ def _check_countable(adjacency: Adjacency, x: int, limit: int) -> None:
 
 @dataclass(frozen=True)
 class Drawn:
-    """Random sample of the attacked subgraphs of x vertices.
+    """Random sample of the attacked subgraphs of x vertices."""
 
-    Attributes
-    ----------
-    population, limit
-        Number of attacked subgraphs to draw from; maximum number of sets of the release that are visited.
-    sets
-        Drawn sets by size (smaller components are attacked as a whole): original vertices, int64 (N, size).
-    """
-
-    population: int
-    limit: int
+    population: int  # number of attacked subgraphs to draw from
+    limit: int  # maximum number of sets of the release that are visited
+    # by size (smaller components are attacked as a whole): original vertices, (N, size)
     sets: Sequence[tuple[int, Ints]]
-
-    def mapped(self, mapping: Ints) -> list[tuple[int, Ints]]:
-        """The sets as vertices of the release."""
-        return [(size, mapping[rows]) for size, rows in self.sets]
 
 
 def draw(
     graph: KnowledgeGraph, sizes: Sequence[int], count: int, limit: int, rng: np.random.Generator
 ) -> Mapping[int, Drawn]:
-    """Draw attacked subgraphs of all sizes together, uniformly at random without replacement.
+    """Draw attacked subgraphs of all sizes x together, uniformly at random without replacement.
 
-    Parameters
-    ----------
-    sizes
-        Sizes x.
-    count
-        Number of draws. If there are no more attacked subgraphs, nothing is drawn.
-    limit
-        Maximum number of connected subgraphs with x - 1 vertices, which determine the time, and of sets of the release
-        that are visited by the image search.
-
-    Returns
-    -------
-    Mapping
-        Samples by size; empty if all subgraphs should be decided.
-
-    Raises
-    ------
-    TooLargeError
-        If there are more than `limit`, or too many sets for 64-bit ranks.
+    If there are at most `count` attacked subgraphs, the result is empty: all should be decided. `TooLargeError` is
+    raised for more than `limit` connected subgraphs of x - 1 vertices, which determine the time, or too many sets for
+    64-bit ranks; the image search visits at most `limit` sets of the release.
 
     Examples
     --------
@@ -331,7 +269,7 @@ def draw(
     if ends[-1] >= MOST:
         raise TooLargeError(
             f"there are {ends[-1]:,} subgraphs, too many to be numbered",
-            hint="take a smaller x, or a lower max_subgraphs: a random part is then looked at",
+            hint="take a smaller x, or a lower max_subgraphs: only a random sample is then decided",
         )
     ranks = np.sort(rng.choice(ends[-1], count, replace=False, shuffle=False))
     return {

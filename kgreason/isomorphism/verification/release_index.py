@@ -1,4 +1,8 @@
-"""Index of a release for the checker: pair types, vertex traits, and classes of vertex sets."""
+"""Index of a release for the checker: types of vertex pairs, traits of vertices, and adjacencies with ties.
+
+A *tie* encodes everything that patterns contain of two vertices: the ground edges of each relation in either direction,
+and what the rules distinguish of their weights. The *kind* of a vertex encodes the same for its loops.
+"""
 
 from __future__ import annotations
 
@@ -9,37 +13,145 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.graph.induced.derivation import InducedReasoner
+from kgreason.graph.induced.situations import Ties
 from kgreason.graph.knowledge_graph import KnowledgeGraph
-from kgreason.graph.refinement import Pairs
-from kgreason.isomorphism.verification.adjacency import Adjacency, Bonds
-from kgreason.isomorphism.verification.isomorphism_classes import Classes, Form, scrambled
+from kgreason.graph.refinement import Pairs, looked_up, paired
 from kgreason.language.check.checked_program import CheckedProgram
 
 Ints = npt.NDArray[np.int64]
-Known = npt.NDArray[np.bool_]
+Shorts = npt.NDArray[np.int32]
+WORD = 62  # maximum number of bits of the value that a vertex holds
 
 
-class Space:
+@dataclass(frozen=True)
+class Adjacency:
+    """Neighbours and ties of renumbered vertices."""
+
+    vertices: Ints  # released vertex of each number, shape (n,)
+    indptr: Ints  # the neighbours of v are ``neighbour[indptr[v]:indptr[v + 1]]``, ascending
+    neighbour: Shorts
+    tie: Shorts  # tie to each neighbour as seen by the neighbour
+    kinds: Ints  # kind of each vertex, shape (n,)
+    bits: int  # width of a tie
+    low: int  # width of a kind
+    linked: int  # bit of a tie that is set if the two vertices are adjacent; 0 if all tied pairs are
+
+    @classmethod
+    def of(cls, order: Ints, u: Ints, v: Ints, tie: Ints, kinds: Ints, linked: int) -> Adjacency:
+        """Create from tied pairs in both directions, vertices numbered by `order`; the tie is that seen by v."""
+        n = len(order)
+        number = np.empty(n, dtype=np.int64)
+        number[order] = np.arange(n)
+        u, v = number[u], number[v]
+        sort = np.argsort(u * n + v)
+        indptr = np.searchsorted(u[sort], np.arange(n + 1)).astype(np.int64)
+        ends = v[sort].astype(np.int32), tie[sort].astype(np.int32)
+        bits, low = (int(a.max(initial=0)).bit_length() for a in (tie, kinds))
+        return cls(order, indptr, *ends, kinds[order], bits, low, linked)
+
+    def link(self, size: int) -> int:
+        """Mask of the bits of a held value of which one is set if a chosen vertex is adjacent."""
+        if not self.linked:
+            return ((1 << WORD) - 1) & ~((1 << self.low) - 1)
+        return sum(self.linked << (self.low + self.bits * d) for d in range(size - 1))
+
+
+def undirected(graph: KnowledgeGraph) -> Adjacency:
+    """Adjacency without tie information, hubs first: as roots they leave the enumeration early."""
+    n = graph.n
+    source, target = graph.ends
+    u, v = np.divmod(_both_ways(source, target, n), max(n, 1))
+    nothing = np.zeros(n, dtype=np.int64)
+    return Adjacency.of(_hubs_first(u, n), u, v, np.ones(len(u), dtype=np.int64), nothing, 0)
+
+
+@dataclass(frozen=True)
+class Bonds:
+    """Ties of all vertex pairs of a release with n vertices."""
+
+    n: int
+    keys: Ints  # u * n + v for each ordered pair of different tied vertices, ascending
+    tie: Ints  # number of the tie of each pair, from 1, as seen by v
+    kinds: Ints  # kind of each vertex, shape (n,)
+
+    @classmethod
+    def of(cls, pairs: Pairs, cells: Ties | None) -> Bonds:
+        """Create ties from ground edges and the cells of their weights; without cells all ties are equal."""
+        n = pairs.n
+        source, target = np.divmod(pairs.keys, max(n, 1))
+        straight = source != target
+        mirrored = target[straight] * n + source[straight]
+        keys = np.union1d(pairs.keys[straight], mirrored)
+        if cells is None:
+            return cls(n, keys, np.ones(len(keys), dtype=np.int64), np.zeros(n, dtype=np.int64))
+        u, v = np.divmod(keys, max(n, 1))
+        ties = paired(pairs.types_at(keys), pairs.types_at(v * n + u))
+        rows = np.repeat(np.arange(n), np.diff(cells.indptr))
+        ties = paired(ties, looked_up(rows * n + cells.neighbour, cells.tie, keys))
+        kinds = paired(pairs.types_at(np.arange(n) * (n + 1)), cells.loop)
+        return cls(n, keys, ties + 1, kinds)
+
+    def fit(self, size: int) -> bool:
+        """Whether the ties to all but one vertex of a set, with their adjacency bits, fit into a word."""
+        bits, low = (int(a.max(initial=0)).bit_length() for a in (self.tie, self.kinds))
+        return low + (bits + 1) * (size - 1) <= WORD and bits < 31
+
+    def release(self, order: Ints) -> Adjacency:
+        """Adjacency of the whole release, vertices in the given order."""
+        u, v = np.divmod(self.keys, max(self.n, 1))
+        return Adjacency.of(order, u, v, self.tie, self.kinds, 0)
+
+    def attacked(self, original: KnowledgeGraph, mapping: Ints) -> Adjacency:
+        """Original vertices with the adjacency of the original and the ties of the release."""
+        n = self.n
+        source, target = original.ends
+        links = _both_ways(mapping[source], mapping[target], n)
+        inside = np.isin(np.divmod(self.keys, max(n, 1)), mapping).all(axis=0)
+        keys, tie = self.keys[inside], self.tie[inside]
+        linked = 0
+        if not np.array_equal(keys, links):  # tied pairs and adjacent pairs differ
+            both = np.union1d(keys, links)
+            linked = 1 << int(tie.max(initial=0)).bit_length()
+            tie = looked_up(keys, tie, both) + linked * np.isin(both, links)
+            keys = both
+        u, v = np.divmod(keys, max(n, 1))
+        return Adjacency.of(_hubs_first(u, n), u, v, tie, self.kinds, linked)
+
+
+def _both_ways(source: Ints, target: Ints, n: int) -> Ints:
+    """Keys u * n + v of the ends of each edge in both directions, without loops, ascending."""
+    straight = source != target
+    source, target = source[straight], target[straight]
+    return np.unique(np.concatenate([source * n + target, target * n + source]))
+
+
+def _hubs_first(ends: Ints, n: int) -> Ints:
+    return np.argsort(-np.bincount(ends, minlength=n), kind="stable")
+
+
+def scrambled(count: int) -> Ints:
+    """Fixed pseudorandom permutation of 0 .. count-1."""
+    # splitmix64 (Steele, Lea, Flood 2014)
+    z = (np.arange(count, dtype=np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.argsort(z ^ (z >> np.uint64(31)))
+
+
+class ReleaseIndex:
     """Pair types, derived edges and vertex traits of a release.
 
     Attributes
     ----------
-    graph, rules
-        Release and rules.
     traits
-        In-degree, out-degree and label number of each vertex, int64 (n, 3).
+        In-degree, out-degree and label number of each vertex, int64 (n, 3); if images need not differ in these (not
+        `diverse`), three numbers of the vertex instead.
     distinct
         Whether all labels are unique.
-
-    Parameters
-    ----------
-    diverse
-        Whether images must differ in traits; otherwise each vertex gets unique traits.
     """
 
     def __init__(self, graph: KnowledgeGraph, rules: CheckedProgram, *, diverse: bool = True) -> None:
-        self.graph = graph
-        self.rules = rules
+        self.graph, self.rules = graph, rules
         self.pairs = Pairs(graph)
         self.reasoner = InducedReasoner(graph, rules)
         names, labels = np.unique(graph.labels.astype(str), return_inverse=True)
@@ -53,8 +165,7 @@ class Space:
         """Sort key of each vertex, equal for equal in- and out-degree; shape (n,)."""
         most = int(self.traits[:, 1].max(initial=0)) + 1
         degrees, mark = np.unique(self.traits[:, 0] * most + self.traits[:, 1], return_inverse=True)
-        marks: Ints = scrambled(len(degrees))[mark.reshape(-1)]
-        return marks
+        return scrambled(len(degrees))[mark]
 
     @cached_property
     def _bonds(self) -> Bonds:
@@ -90,122 +201,3 @@ class Space:
         for p in range(len(self.rules.derived)):
             full += self.ground_types * (1 << p) * (masks[:, p, None] >> bits & 1)
         return full
-
-
-class Catalogue:
-    """KG-isomorphism classes of the vertex sets of one size, extended on demand.
-
-    Attributes
-    ----------
-    full, ground
-        Classes by all edges, and classes by ground edges alone.
-    ground_of
-        Ground class of each class.
-    """
-
-    def __init__(self, space: Space, size: int) -> None:
-        self.space, self.size = space, size
-        self.full, self.ground = Classes(size), Classes(size)
-        self.ground_of = np.empty(0, dtype=np.int64)
-
-    def settled(self, members: Ints) -> tuple[Known, Ints, Ints, Ints]:
-        """Whether all sets of equal pattern are of one class; the class, canonical order and ground class."""
-        ground = self.space.pairs.of(members)
-        ground_classes = self.ground.classify(ground)[0]
-        if not self.space.shares(self.size):
-            known = np.zeros(len(members), dtype=bool)
-            masks = np.zeros((len(members), len(self.space.rules.derived)), dtype=np.int64)
-        else:
-            known, masks = self.space.reasoner.settled(members)
-        classes = np.full(len(members), -1, dtype=np.int64)
-        orders = np.tile(np.arange(self.size), (len(members), 1))
-        rows = np.flatnonzero(known)
-        if len(rows):
-            classes[rows], orders[rows] = self._classify(ground[rows], masks[rows], ground_classes[rows])
-        return known, classes, orders, ground_classes
-
-    def classify(self, members: Ints) -> tuple[Ints, Ints]:
-        """Class of each set by its exact weights, and its vertices in canonical order."""
-        ground = self.space.pairs.of(members)
-        masks = self.space.reasoner.masks(members)
-        classes, orders = self._classify(ground, masks, self.ground.classify(ground)[0])
-        return classes, np.take_along_axis(members, orders, axis=1)
-
-    def _classify(self, ground: Ints, masks: Ints, ground_classes: Ints) -> tuple[Ints, Ints]:
-        classes, orders = self.full.classify(self.space.with_masks(ground, masks))
-        if (count := len(self.full)) > len(self.ground_of):
-            more = np.zeros(count, dtype=np.int64)
-            more[: len(self.ground_of)] = self.ground_of
-            more[classes] = ground_classes
-            self.ground_of = more
-        return classes, orders
-
-
-@dataclass(frozen=True)
-class Scarce:
-    """Position of a canonical form that too few vertices fit.
-
-    Attributes
-    ----------
-    position, trait
-        Position of the canonical form; trait 0 for in-degrees, 1 for out-degrees, as in `Space.traits`.
-    ingoing, outgoing
-        Numbers of ingoing and outgoing edges of the position within the subgraph.
-    values
-        Number of values of the trait among the vertices with at least these edges, fewer than k.
-    """
-
-    position: int
-    trait: int
-    ingoing: int
-    outgoing: int
-    values: int
-
-
-class Scarcity:
-    """Test for classes without images: too few different degrees occur among the vertices that fit a position.
-
-    An attacked subgraph and its images differ in in-degree and out-degree at every position (Definition 4.1 (iii)), so
-    k vertices that differ in both occupy the position. Each of them has at least the edges of the position within the
-    subgraph. If fewer than k in-degrees, or fewer than k out-degrees, occur among the vertices of the release with at
-    least these edges, no images exist. Automorphisms preserve the edges of a position. In a graph of users and rated
-    items, for instance, every user has in-degree 0.
-
-    Examples
-    --------
-    Two users rate two items, which rate nothing:
-
-    >>> from kgreason.language.check.program_checker import load_text
-    >>> from kgreason.graph.knowledge_graph import KnowledgeGraph
-    >>> rules = load_text('@edge("rates"). @output("rates").')
-    >>> graph = KnowledgeGraph.from_edges([("u", "a"), ("u", "b"), ("v", "b")], relation="rates")
-    >>> catalogue = Catalogue(Space(graph, rules), 2)
-    >>> _ = catalogue.classify(np.array([[0, 1]]))
-    >>> found = Scarcity(catalogue.space).of(catalogue.full.form(0), k=2)
-    >>> found.trait, found.values
-    (1, 1)
-    """
-
-    def __init__(self, space: Space) -> None:
-        self._space = space
-        self._ingoing, self._outgoing = space.graph.in_degree(), space.graph.out_degree()
-        self._edges = space.pairs.counts.sum(axis=1)
-        self._values: dict[tuple[int, int], tuple[int, ...]] = {}
-
-    def of(self, form: Form, k: int) -> Scarce | None:
-        """First position of a canonical form that fewer than k vertices of different traits fit, if any."""
-        edges = self._edges[form.types % self._space.ground_types]
-        needs = zip(edges.sum(axis=0).tolist(), edges.sum(axis=1).tolist(), strict=True)
-        for position, (ingoing, outgoing) in enumerate(needs):
-            for trait, values in enumerate(self._occurring(ingoing, outgoing)):
-                if values < k:
-                    return Scarce(position, trait, ingoing, outgoing, values)
-        return None
-
-    def _occurring(self, ingoing: int, outgoing: int) -> tuple[int, ...]:
-        """Numbers of different in-degrees and out-degrees among the vertices with at least these edges."""
-        if (ingoing, outgoing) not in self._values:
-            fit = (self._ingoing >= ingoing) & (self._outgoing >= outgoing)
-            traits = self._space.traits[fit, :2].T
-            self._values[ingoing, outgoing] = tuple(len(np.unique(t)) for t in traits)
-        return self._values[ingoing, outgoing]

@@ -7,20 +7,28 @@ the range.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.base.jit import Ints, Rows, Shorts, kernel
-from kgreason.isomorphism.verification.adjacency import Adjacency
+from kgreason.base.jit import Flags, Ints, Rows, Shorts, kernel
+from kgreason.isomorphism.verification.release_index import Adjacency
 
 FREE, CHECKED, HANDED, SKIPPED = range(4)  # jobs: treatment of the sets of a pattern
 DONE, OUT_FULL, TABLE_FULL = range(3)  # reasons why `_visit` returns
-ROOT, DEPTH, USED, SETTLED, SEEN, LEFT = range(6)  # indices in the head of `_visit`
+ROOT, DEPTH, USED, SETTLED, VISITED, LEFT = range(6)  # indices in the head of `_visit`
 CHOSEN, NEXT, END, LIMIT, NODE = range(5)  # rows of the path of `_visit`
+Share = tuple[int, int]
+Handler = Callable[[Ints, Ints], None]
+ROWS = 1 << 14  # rows output at once
+SHARES = 256  # shares of about equal work, into which an enumeration is divided
+NODES = 1 << 10  # capacity of a new tree of patterns
+ENDLESS = 1 << 62
 
 
 @kernel
@@ -79,7 +87,7 @@ def _apart(rows: Rows, row: int, others: Rows, begin: int, traits: Rows) -> bool
 
 
 @kernel
-def _stands(
+def _has_images(
     rows: Rows, row: int, pool: int, most: int, blocks: Rows, members: Rows, need: int, traits: Rows
 ) -> bool:
     """Whether `need` members of one block of a pool are apart from a row.
@@ -104,27 +112,10 @@ def _stands(
 
 @kernel
 def _visit(
-    indptr: Ints,
-    neighbour: Shorts,
-    tie: Shorts,
-    first: int,
-    stop: int,
-    shape: Ints,
-    held: Ints,
-    opened: Shorts,
-    head: Ints,
-    path: Rows,
-    table: Ints,
-    nodes: Rows,
-    jobs: Ints,
-    pools: Ints,
-    orders: Rows,
-    traits: Rows,
-    blocks: Rows,
-    members: Rows,
-    out: Rows,
-    patterns: Ints,
-) -> int:
+    indptr: Ints, neighbour: Shorts, tie: Shorts, first: int, stop: int, shape: Ints, held: Ints, opened: Shorts,
+    head: Ints, path: Rows, table: Ints, nodes: Rows, jobs: Ints, pools: Ints, orders: Rows, traits: Rows,
+    blocks: Rows, members: Rows, out: Rows, patterns: Ints,
+) -> int:  # fmt: skip
     """Continue the enumeration of a share: learn new patterns, look up images in pools, output requested sets."""
     # Each vertex holds its kind and its ties to the chosen vertices, updated as these join and leave (`held`; its
     # bits `link` are set if a chosen vertex is adjacent). The pattern of a set is a path in a growing tree (`nodes`
@@ -135,7 +126,7 @@ def _visit(
     bits, low, link, need, most = shape[0], shape[1], shape[2], shape[3], shape[4]
     size = out.shape[1]
     root, depth, used = head[ROOT], head[DEPTH], head[USED]
-    settled, seen, left = head[SETTLED], head[SEEN], head[LEFT]
+    settled, visited, left = head[SETTLED], head[VISITED], head[LEFT]
     count = 0
     why = DONE
     while why == DONE and (depth > 0 or (root < len(indptr) - 1 and indptr[root] < stop)):
@@ -206,13 +197,15 @@ def _visit(
                             q = orders[node, p]
                             out[count, p] = u if q == depth else path[CHOSEN, q]
                         pool = pools[node]
-                        if job == CHECKED and _stands(out, count, pool, most, blocks, members, need, traits):
+                        if job == CHECKED and _has_images(
+                            out, count, pool, most, blocks, members, need, traits
+                        ):
                             settled += 1
                         else:
                             patterns[count] = node
                             count += 1
                 at += 1
-                seen += 1
+                visited += 1
                 left -= 1
             path[NEXT, depth] = at
             if why != DONE:
@@ -261,40 +254,32 @@ def _visit(
             if left <= 0:
                 root = len(indptr) - 1
     head[ROOT], head[DEPTH], head[USED] = root, depth, used
-    head[SETTLED], head[SEEN], head[LEFT], head[LEFT + 1] = settled, seen, left, count
+    head[SETTLED], head[VISITED], head[LEFT], head[LEFT + 1] = settled, visited, left, count
     return why
 
 
 @kernel
 def settle(
-    rows: Rows, pools: Ints, most: int, blocks: Rows, members: Rows, need: int, traits: Rows, status: Ints
+    rows: Rows, pools: Ints, most: int, blocks: Rows, members: Rows, need: int, traits: Rows, found: Flags
 ) -> None:
-    """Set the status of rows to 1 where `need` members of a block of their pool are apart from them."""
+    """Whether `need` members of a block of their pool are apart from rows."""
     for i in range(len(rows)):
-        if status[i] != 1 and _stands(rows, i, pools[i], most, blocks, members, need, traits):
-            status[i] = 1
+        found[i] = _has_images(rows, i, pools[i], most, blocks, members, need, traits)
 
 
 @kernel
 def fill(
-    rows: Rows,
-    classes: Ints,
-    turns: Rows,
-    starts: Ints,
-    places: Ints,
-    most: int,
-    blocks: Rows,
-    members: Rows,
+    rows: Rows, classes: Ints, turns: Rows, starts: Ints, last: Ints, most: int, blocks: Rows, members: Rows,
     traits: Rows,
-) -> None:
+) -> None:  # fmt: skip
     """Put rows, possibly permuted by an automorphism, into blocks if they are apart from all members there.
 
-    ``turns[starts[c]:starts[c + 1]]`` are the automorphisms of class c, and ``places[c]`` is its block.
+    ``turns[starts[c]:starts[c + 1]]`` are the automorphisms of class c, and ``last[c]`` is its block.
     """
     size = rows.shape[1]
     for i in range(len(rows)):
         c = classes[i]
-        b = places[c]
+        b = last[c]
         for t in range(starts[c], starts[c + 1]):
             count = blocks[b, 0]
             if count == most:
@@ -310,15 +295,6 @@ def fill(
             if free:
                 blocks[b, 0] += 1
                 break
-
-
-Share = tuple[int, int]
-Handler = Callable[[Ints, Ints], None]
-
-ROWS = 1 << 14  # rows output at once
-SHARES = 256  # shares of about equal work, into which an enumeration is divided
-NODES = 1 << 10  # capacity of a new tree of patterns
-ENDLESS = 1 << 62
 
 
 def work_of(adjacency: Adjacency, size: int) -> npt.NDArray[np.float64]:
@@ -344,19 +320,27 @@ def root_of(adjacency: Adjacency, entry: int) -> int:
     return int(np.searchsorted(adjacency.indptr, entry, side="right")) - 1
 
 
-class Tree:
-    """Patterns of vertex sets, as paths of the values that vertices hold when they join.
+def consumed(waiting: deque[Share]) -> Iterator[Share]:
+    """Shares that this thread takes from those that several threads share."""
+    with suppress(IndexError):
+        while True:
+            yield waiting.popleft()
 
-    Attributes
-    ----------
-    table, nodes, used
-        Hash table of node numbers by parent and value, parent and value of each node, and number of nodes.
-    """
+
+def longer(array: Ints, length: int, value: int = 0) -> Ints:
+    """Array with at least `length` rows, new ones filled with a value."""
+    if length <= len(array):
+        return array
+    return np.concatenate([array, np.full((length - len(array), *array.shape[1:]), value)])
+
+
+class Tree:
+    """Patterns of vertex sets, as paths of the values that vertices hold when they join."""
 
     def __init__(self) -> None:
-        self.used = 0
-        self.nodes = np.zeros((NODES, 2), dtype=np.int64)
-        self.table = _empty(NODES)
+        self.used = 0  # nodes
+        self.nodes = np.zeros((NODES, 2), dtype=np.int64)  # parent and value of each node
+        self.table = _empty(NODES)  # hash table of the node numbers by parent and value
 
     def copy(self) -> Tree:
         """Return an independent copy."""
@@ -396,33 +380,23 @@ def _empty(nodes: int) -> Ints:
 
 @dataclass
 class Orders:
-    """Treatment of the sets of each pattern.
+    """Treatment of the sets of each pattern, that is, node of the tree."""
 
-    Attributes
-    ----------
-    jobs, pools, canonical
-        Per node of the tree: `FREE`, `CHECKED`, `HANDED` or `SKIPPED`; pool; canonical order of the chosen vertices,
-        shape (nodes, x).
-    need, most, blocks, members
-        Number of images needed, and pools in blocks of at most `most` members, as numbers of the adjacency.
-    """
-
-    jobs: Ints
+    jobs: Ints  # `FREE`, `CHECKED`, `HANDED` or `SKIPPED`
     pools: Ints
-    canonical: Ints
-    need: int = 1
-    most: int = 0
+    canonical: Ints  # canonical order of the chosen vertices, shape (nodes, x)
+    need: int = 1  # number of images
+    most: int = 0  # members of a block of a pool
     blocks: Ints = field(default_factory=lambda: np.zeros((1, 2), dtype=np.int64))
-    members: Ints = field(default_factory=lambda: np.zeros((1, 1), dtype=np.int64))
+    members: Ints = field(
+        default_factory=lambda: np.zeros((1, 1), dtype=np.int64)
+    )  # as numbers of the adjacency
 
     @classmethod
     def learning(cls, nodes: int, size: int) -> Orders:
         """Orders that only learn patterns."""
-        return cls(
-            np.zeros(nodes, dtype=np.int64),
-            np.zeros(nodes, dtype=np.int64),
-            np.zeros((nodes, size), dtype=np.int64),
-        )
+        zeros = np.zeros(nodes, dtype=np.int64)
+        return cls(zeros, zeros, np.zeros((nodes, size), dtype=np.int64))
 
 
 class Walker:
@@ -441,15 +415,13 @@ class Walker:
     def gather(
         self, share: Share, orders: Orders, quota: int = ENDLESS
     ) -> tuple[list[tuple[Ints, Ints]], int, int]:
-        """Visit a share; return the output rows with their patterns, and the numbers of sets settled and seen."""
+        """Visit a share; return the output rows with their patterns, and the numbers of sets settled and visited."""
         found: list[tuple[Ints, Ints]] = []
-        settled, seen = self.walk(
-            share, orders, lambda rows, nodes: found.append((rows, nodes.copy())), quota
-        )
-        return found, settled, seen
+        numbers = self.walk(share, orders, lambda rows, nodes: found.append((rows, nodes.copy())), quota)
+        return found, *numbers
 
     def walk(self, share: Share, orders: Orders, handler: Handler, quota: int = ENDLESS) -> tuple[int, int]:
-        """Visit a share, at most `quota` sets; pass rows to the handler; return numbers of sets settled and seen."""
+        """Visit a share, at most `quota` sets; pass rows to the handler; return numbers of sets settled and visited."""
         a, tree, head = self._adjacency, self.tree, self._head
         head[:] = 0
         head[ROOT], head[LEFT] = root_of(a, share[0]), quota
@@ -465,11 +437,9 @@ class Walker:
             if count := int(head[LEFT + 1]):
                 handler(a.vertices[self._out[:count]], self._patterns[:count])
             if why == DONE:
-                return int(head[SETTLED]), int(head[SEEN])
+                return int(head[SETTLED]), int(head[VISITED])
             if why == TABLE_FULL:
                 tree.reserve(2 * len(tree.nodes))
-                more = Orders.learning(len(tree.nodes), self._size)
-                more.jobs[: len(orders.jobs)] = orders.jobs
-                more.pools[: len(orders.pools)] = orders.pools
-                more.canonical[: len(orders.canonical)] = orders.canonical
-                orders.jobs, orders.pools, orders.canonical = more.jobs, more.pools, more.canonical
+                orders.jobs = longer(orders.jobs, len(tree.nodes))
+                orders.pools = longer(orders.pools, len(tree.nodes))
+                orders.canonical = longer(orders.canonical, len(tree.nodes))

@@ -21,21 +21,13 @@ Ints = npt.NDArray[np.int64]
 class Donors:
     """Class members that are images of most attacked subgraphs of one size, and the images of the others.
 
-    Attributes
-    ----------
-    size
-        Size x.
-    blocks
-        Vertices by position, each int64 (M, x): members of one class that pairwise share no vertex and, at any
-        position, no degree and no label.
-    targets, images
-        Attacked subgraphs with images outside the blocks: vertices by position, int64 (T, x) and (T, k - 1, x).
+    Members of a block are of one class, and pairwise share no vertex and, at any position, no degree and no label.
     """
 
     size: int
-    blocks: tuple[Ints, ...]
-    targets: Ints
-    images: Ints
+    blocks: tuple[Ints, ...]  # vertices by position, each of shape (M, x)
+    targets: Ints  # attacked subgraphs with images outside the blocks, shape (T, x)
+    images: Ints  # shape (T, k - 1, x)
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,27 +35,14 @@ class Certificate:
     """Proof of item 4 of Definition 4.1 that can be checked without a search.
 
     A certificate is not trusted: all donors and copies are checked in the release.
-
-    Attributes
-    ----------
-    k
-        Number of occurrences that it shows.
-    donors
-        Donors for each size.
-    copies
-        Alternatively the k - 1 copies of each original vertex v, ``copies[:, v]``, int64 (k - 1, n): they show item 4
-        for every size and any rules.
-    complaints
-        Known faults, for instance that it belongs to another release.
-    files
-        Differences of the files of release and mapping from those recorded in the certificate; `None` if they were not
-        compared.
     """
 
-    k: int
-    donors: tuple[Donors, ...] = ()
+    k: int  # number of occurrences that it shows
+    donors: tuple[Donors, ...] = ()  # for each size
+    # or the k - 1 copies of each original vertex v, ``copies[:, v]``: they show item 4 for every size and any rules
     copies: Ints | None = None
-    complaints: tuple[str, ...] = ()
+    complaints: tuple[str, ...] = ()  # known faults, for instance that it belongs to another release
+    # differences of the files of release and mapping from those recorded in it; `None` if they were not compared
     files: tuple[Fault, ...] | None = None
 
     def of(self, size: int, k: int) -> tuple[Donors, ...]:
@@ -99,9 +78,11 @@ class Delta:
     every: bool = False
 
     def __add__(self, other: Delta) -> Delta:
-        both = None
-        if self.population is not None and other.population is not None:
-            both = self.population + other.population
+        both = (
+            None
+            if self.population is None or other.population is None
+            else self.population + other.population
+        )
         undecided = self.undecided + other.undecided
         return Delta(self.satisfied + other.satisfied, self.total + other.total, undecided, both)
 
@@ -145,17 +126,16 @@ class Delta:
         value = math.floor(self.value * 1000) / 1000  # a violation is never rounded to 1.000
         if self.every:
             return f"{value:.3f} (all of any size, exact)"
-        given_up = f", {self.undecided:,} undecided" if self.undecided else ""
+        share = f"{self.satisfied:,} of {self.total:,}"
+        undecided = f", {self.undecided:,} undecided" if self.undecided else ""
         if self.population is not None:
             low, high = self.interval
             between = f"{math.floor(low * 1e4) / 1e4:.4f} and {math.ceil(high * 1e4) / 1e4:.4f}"
-            drawn = f"{self.satisfied:,} of {self.total:,} drawn from {self.population:,}{given_up}"
-            return (
-                f"ESTIMATE {value:.3f} ({drawn}; with {CONFIDENCE * 100:.0f} % confidence between {between})"
-            )
+            confidence = f"with {CONFIDENCE * 100:.0f} % confidence between {between}"
+            return f"ESTIMATE {value:.3f} ({share} drawn from {self.population:,}{undecided}; {confidence})"
         if self.exact:
-            return f"{value:.3f} ({self.satisfied:,} of {self.total:,}, exact)"
-        return f"at least {self.value:.3f} ({self.satisfied:,} of {self.total:,}{given_up})"
+            return f"{value:.3f} ({share}, exact)"
+        return f"at least {self.value:.3f} ({share}{undecided})"
 
     def as_dict(self) -> dict[str, object]:
         """Return a JSON-serializable dict."""
