@@ -29,9 +29,9 @@ from kgreason.isomorphism.assessment import score as score
 from kgreason.isomorphism.assessment import verify as verify
 from kgreason.isomorphism.assessment import verify_alone as verify_alone
 from kgreason.isomorphism.attacks.attack_results import Attacks as Attacks
-from kgreason.isomorphism.definition import Anonymization as Anonymization
-from kgreason.isomorphism.definition import Score as Score
 from kgreason.isomorphism.reading import read_pair as read_pair
+from kgreason.isomorphism.result import Anonymization as Anonymization
+from kgreason.isomorphism.result import Score as Score
 from kgreason.isomorphism.risk.advice import Risk as Risk
 from kgreason.language.functions import function as function
 from kgreason.language.values import Null as Null

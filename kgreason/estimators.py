@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from kgreason.graph.knowledge_graph import KnowledgeGraph
     from kgreason.isomorphism.arguments import GraphData
-    from kgreason.isomorphism.definition import Anonymization, Score
+    from kgreason.isomorphism.result import Anonymization, Score
     from kgreason.isomorphism.verification.verdict import Verdict
     from kgreason.links.model import Original, Released
     from kgreason.links.result import LinksAnonymization

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kgreason.engine.relations.fact_tables import Facts
     from kgreason.graph.knowledge_graph import KnowledgeGraph
     from kgreason.isomorphism.attacks.attack_results import Attacks
-    from kgreason.isomorphism.definition import Anonymization
+    from kgreason.isomorphism.result import Anonymization
     from kgreason.isomorphism.risk.advice import Risk
     from kgreason.isomorphism.verification.verdict import Verdict
     from kgreason.links.attacks.disclosure import Disclosure
@@ -138,7 +138,7 @@ def _verdict(asked: str, found: Examined, figures: Iterable[Item], notes: Iterab
     return _judged(f"Verdict: {asked}", found, figures, findings(found), notes)
 
 
-@shows("kgreason.isomorphism.definition.Anonymization")
+@shows("kgreason.isomorphism.result.Anonymization")
 def _(found: Anonymization) -> View:
     from kgreason.isomorphism import report
 

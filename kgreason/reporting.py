@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from kgreason.base.errors import CallError
 from kgreason.base.progress import SILENT, Progress
-from kgreason.isomorphism.definition import Anonymization
 from kgreason.isomorphism.report import private_report as graph_report
+from kgreason.isomorphism.result import Anonymization
 from kgreason.links.report import private_report as links_report
 from kgreason.links.result import LinksAnonymization
 from kgreason.people.report import private_report as people_report

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kgreason.base.progress import Progress
     from kgreason.engine.relations.fact_tables import Facts
     from kgreason.engine.statistics import Stats
-    from kgreason.isomorphism.definition import Anonymization
+    from kgreason.isomorphism.result import Anonymization
     from kgreason.isomorphism.verification.verdict import Verdict
     from kgreason.links.result import LinksAnonymization
     from kgreason.links.verification import LinksVerdict

@@ -21,11 +21,12 @@ from kgreason.isomorphism.anonymizers.partition import partition
 from kgreason.isomorphism.anonymizers.split_keep import SplitKeep
 from kgreason.isomorphism.anonymizers.split_merge import SplitMerge
 from kgreason.isomorphism.certificates import write_certificate
-from kgreason.isomorphism.definition import Anonymization, Anonymizer, Release
+from kgreason.isomorphism.definition import Anonymizer, Release
 from kgreason.isomorphism.folder import RULES, contents_of, public_rules
 from kgreason.isomorphism.reading import Pair, read_release, renumbered
 from kgreason.isomorphism.release_tables import fitting, write_parts, write_tables
 from kgreason.isomorphism.report import private_report
+from kgreason.isomorphism.result import Anonymization
 from kgreason.isomorphism.settings import MAX_STORED, MAX_SUBGRAPHS, Settings
 from kgreason.isomorphism.verification.verdict import Certificate
 from kgreason.language.check.checked_program import CheckedProgram

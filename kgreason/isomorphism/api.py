@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from kgreason.graph.knowledge_graph import KnowledgeGraph
     from kgreason.isomorphism.arguments import GraphData
-    from kgreason.isomorphism.definition import Anonymization, Anonymizer
+    from kgreason.isomorphism.definition import Anonymizer
+    from kgreason.isomorphism.result import Anonymization
 
 SMALLER_LEFT = (
     "-x {x} asks for parts of {x} vertices, which does not cover smaller ones: the rules are not proven to commute "

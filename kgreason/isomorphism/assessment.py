@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
     from kgreason.isomorphism.arguments import ArrowTable, GraphData, GraphLike
     from kgreason.isomorphism.attacks.attack_results import Attacks
-    from kgreason.isomorphism.definition import Score
+    from kgreason.isomorphism.result import Score
     from kgreason.isomorphism.risk.advice import Risk
     from kgreason.isomorphism.verification.population import Drawn
     from kgreason.isomorphism.verification.verdict import Certificate, Verdict
@@ -249,7 +249,7 @@ def score(
     DataError
         If the graphs do not fit the rules.
     """
-    from kgreason.isomorphism.definition import Score
+    from kgreason.isomorphism.result import Score
     from kgreason.isomorphism.utility.detection_auc import detection
     from kgreason.isomorphism.utility.query_utility import fidelity, utility
 

@@ -27,7 +27,7 @@ from kgreason.release.report.sections import (
 
 if TYPE_CHECKING:
     from kgreason.isomorphism.attacks.attack_results import Attacks
-    from kgreason.isomorphism.definition import Anonymization, Score
+    from kgreason.isomorphism.result import Anonymization, Score
     from kgreason.isomorphism.risk.advice import Risk
     from kgreason.isomorphism.risk.candidate_counts import Exposure
     from kgreason.isomorphism.utility.query_utility import Fidelity, QueryUtility, Utility

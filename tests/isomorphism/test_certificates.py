@@ -21,8 +21,8 @@ from kgreason.isomorphism.api import anonymize
 from kgreason.isomorphism.arguments import read_graph
 from kgreason.isomorphism.assessment import verify
 from kgreason.isomorphism.certificates import read_certificate, write_certificate
-from kgreason.isomorphism.definition import Anonymization
 from kgreason.isomorphism.reading import Pair
+from kgreason.isomorphism.result import Anonymization
 from kgreason.isomorphism.verification.certified_images import faults_of_copies, repeated
 from kgreason.isomorphism.verification.verdict import Certificate, Donors
 from kgreason.release.digests import Fault
