@@ -200,7 +200,7 @@ def _rest(found: Anonymization | PeopleAnonymization | LinksAnonymization) -> It
 
 
 for family, name, title, items in (
-    ("isomorphism", "definition.Score", "Score of a release", "score_items"),
+    ("isomorphism", "result.Score", "Score of a release", "score_items"),
     ("isomorphism", "utility.query_utility.Utility", "Utility of a release", "utility_items"),
     ("isomorphism", "utility.query_utility.Fidelity", "Fidelity of a release", "fidelity_figures"),
     ("people", "utility.Utility", "What a release of people keeps", "utility_items"),

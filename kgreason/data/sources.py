@@ -7,15 +7,17 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from kgreason.base.errors import DataError, Span
 from kgreason.base.printable import HINT, hidden, in_address, names_password
-from kgreason.data.raw_table import Raw, no_file
 from kgreason.data.source_options import FORMATS, normal
 from kgreason.language.check.file_access import address, table_of
 from kgreason.language.vocabulary import EXTENSIONS, SERVERS
+
+if TYPE_CHECKING:
+    from kgreason.data.raw_table import Raw
 
 TABLES = frozenset({"csv", "tsv", "parquet", "json", "sqlite", "duckdb", "postgresql", "neo4j"})
 DATABASES = frozenset({"sqlite", "duckdb", "postgresql"})
@@ -84,6 +86,8 @@ class SourceSpec:
         if known is None and name.startswith("out."):
             return "konect"
         if known is None and os.path.isdir(self.path):
+            from kgreason.data.raw_table import no_file
+
             raise no_file(self.path)
         if known is None:
             hint = f"say format=, one of {', '.join(FORMATS)}"

@@ -120,8 +120,8 @@ def test_plots_are_written(parts, measured, tmp_path) -> None:
 
 def test_precisions_of_almost_no_predictions_are_not_shown(parts) -> None:
     """Of 100 schools with 15 predicted pairs in all a precision says nothing."""
-    point, page, told = parts["series"].Point, parts["page"].both, parts["conclusions"].told
+    point, page, formatted = parts["series"].Point, parts["page"].both, parts["conclusions"].formatted
     some = {point(0.15, 0.13, 1800.0): "few", point(1.0, 0.5, 1800.0): "0.50", point(0.0, 0.0, 1.0): "none"}
     for one, shown in some.items():
         assert page(one) == f"{shown}, 0.00"
-        assert told(one) == f"{one.revealed:.1f} ({shown})"
+        assert formatted(one) == f"{one.revealed:.1f} ({shown})"
