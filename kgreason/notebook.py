@@ -219,7 +219,7 @@ def _(found: Risk) -> View:
         f"Risk of {found.graph.n:,} vertices before anonymization, k = {found.k}",
         [
             risk_table(found),
-            *(f"not looked at: {name}, for {why}" for name, why in found.left_out.items()),
+            *(f"not examined: {name}, for {why}" for name, why in found.left_out.items()),
             f"advice: kgreason anonymize {found.advice.options}",
             found.advice.reason,
         ],
@@ -237,7 +237,7 @@ def _(found: Attacks) -> View:
         "holds": "resists all attacks that it is promised to resist",
     }
     title = f"Attacks on a release, k = {found.k}, x = {', '.join(map(str, found.x))}"
-    items: list[Item | str] = [attacks_table(found), "print(...) tells what the columns mean", *found.notes]
+    items: list[Item | str] = [attacks_table(found), "print(...) explains the columns", *found.notes]
     return View(title, items, state, words[state])
 
 
@@ -249,7 +249,7 @@ def _(found: UserAttacks) -> View:
     table = Table(
         "", HEAD, tuple(map(found.row, found.seen)), "more candidates are better, and fewer unique users"
     )
-    items: list[Item | str] = [table, "print(...) tells what the columns mean"]
+    items: list[Item | str] = [table, "print(...) explains the columns"]
     return View("Attacks on a release of people", items, state, found.state)
 
 
@@ -388,7 +388,7 @@ def _(graph: LinkGraph) -> View:
 @shows("kgreason.links.model.Original")
 def _(found: Original) -> View:
     secret, links = found.sensitive, view(found.graph)
-    told = f"sensitive: {secret.name}, {len(secret):,} links, which must not be told"
+    told = f"sensitive: {secret.name}, {len(secret):,} links, which must not be disclosed"
     return View(f"{links.title}, with their secret", [told, *links.items])
 
 

@@ -116,7 +116,7 @@ def _guarantee(state: State) -> tuple[Figure | Finding, ...]:
         Finding(
             "images",
             state,
-            "1,850 of 1,850 subgraphs stand at 3 places",
+            "1,850 of 1,850 subgraphs have 3 places",
             witnesses * (state != "holds"),
             "images",
         ),

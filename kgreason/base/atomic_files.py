@@ -348,7 +348,7 @@ def replacing(path: Path) -> Iterator[Path]:
     except OSError as error:
         raise ReleaseError(
             f"{path}: cannot be written: {error.strerror or error}",
-            hint=f"choose another place, or make room in {target.parent}",
+            hint=f"choose another folder, or free space in {target.parent}",
         ) from error
     finally:
         for left in (temporary, *(temporary.with_name(f"{temporary.name}{end}") for end in _BESIDE)):

@@ -48,7 +48,7 @@ def guarded(command: Callable[P, int]) -> Callable[P, None]:
                 code = command(*args, **kwargs)
         except KgreasonError as error:
             _stop(shown(error), "input", 2, error)
-        except BrokenPipeError:  # whoever read our output has gone
+        except BrokenPipeError:  # the reader of the output has ended
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             code = 1
         except OSError as error:

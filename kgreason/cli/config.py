@@ -50,7 +50,7 @@ class Config:
         top = {key: value for key, value in self.document.items() if not isinstance(value, dict)}
         for key in top:
             if key not in EVERYWHERE:
-                hint = "options stand in the section of their command, as [anonymize]; of all are quiet, log"
+                hint = "options belong into the section of a command, as [anonymize]; only quiet and log stand alone"
                 raise self.error((), key, f"unknown key {key!r}", _meant(suggest(key, EVERYWHERE), hint))
         sections = {key: value for key, value in self.document.items() if isinstance(value, dict)}
         return self._of_group(app, sections, top, ())
@@ -116,7 +116,7 @@ class Config:
     def _placed(self, param: Any, text: str, key: str, path: Sequence[str]) -> str:
         """A path as seen from the working directory; in the file, relative to its folder, which it may not leave.
 
-        Whoever wrote the file may be a stranger.
+        The author of the file may be a stranger.
         """
         metavar = param.metavar or ""
         if not ("FILE" in metavar or "DIR" in metavar):

@@ -44,7 +44,7 @@ def give_json(text: str, kind: Kind, code: int, error: BaseException | None = No
         return
     run.answered = True
     answer = {"format": 1, "error": {"kind": kind, **_parts(error, text), "text": hidden(text)}, "exit": code}
-    with suppress(OSError), aloud():  # whoever read it may have gone
+    with suppress(OSError), aloud():  # its reader may have ended
         print(json.dumps(answer, indent=2, ensure_ascii=not all_letters()), flush=True)
 
 
@@ -175,14 +175,14 @@ def _side_of_command(flag: str, context: Any) -> str | None:
     """Where an option belongs that stands on the wrong side of the command."""
     top = context.find_root()
     if context is not top and any(flag in p.opts for p in top.command.params):
-        return f"it stands before the command: kgreason {flag} ... {context.info_name}"
+        return f"it goes before the command: kgreason {flag} ... {context.info_name}"
     command: Any = top.command
     path: list[str] = []
     for word in running().words:
         if word in getattr(command, "commands", ()):
             command, path = command.commands[word], [*path, word]
     if context.command is not command and any(flag in p.opts for p in command.params):
-        return f"it stands behind the command: kgreason {' '.join(path)} ... {flag}"
+        return f"it goes after the command: kgreason {' '.join(path)} ... {flag}"
     return None
 
 

@@ -154,7 +154,7 @@ def report(folder: Path, out: Path | None, force: bool, as_json: bool) -> int:
     else:
         print(f"{page}: {found.title}, {found.verdict}")
         if found.secret:
-            print("It tells of the original: keep it secret.")
+            print("It contains original data: keep it secret.")
     return 0
 
 
@@ -234,7 +234,7 @@ def _graph(
     else:
         print(f"{out}: {counted(graph.n - isolated, 'vertex', 'vertices')}, {counted(graph.m, 'edge')}")
     if isolated:
-        tell(f"{counted(isolated, 'vertex', 'vertices')} without edges cannot stand in a table of edges")
+        tell(f"{counted(isolated, 'vertex', 'vertices')} without edges cannot be in a table of edges")
     return 0
 
 

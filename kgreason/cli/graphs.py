@@ -82,8 +82,8 @@ def anonymize(context: typer.Context, rules: Path, data: list[str] | None, **ask
     option(
         "--sample N",
         int | None,
-        "Decide only N connected parts, drawn uniformly at random, and estimate δ with a 95 % confidence interval: for "
-        "graphs with too many of them. --max-subgraphs then bounds those of one vertex less.",
+        "Decide only N connected subgraphs, drawn uniformly at random, and estimate δ with a 95 % confidence interval: "
+        "for graphs with too many of them. --max-subgraphs then bounds those of one vertex less.",
         min=1,
     ),
     option("--seed N", int | None, "Draw the same sample again.", min=0),
@@ -91,7 +91,7 @@ def anonymize(context: typer.Context, rules: Path, data: list[str] | None, **ask
         "--model",
         Model,
         "kx-isomorphism; or k-iso: decide instead whether the release is k isomorphic blocks without edges between "
-        "them; δ of its connected parts is told, too.",
+        "them; δ of its connected subgraphs is reported, too.",
         "kx-isomorphism",
     ),
     option(
@@ -252,17 +252,17 @@ ATTACKERS = (
     option(
         "--known N|A..B",
         range | None,
-        "Vertices of the parts that the attacker knows, at most 8.",
+        "Vertices of the subgraphs that the attacker knows, at most 8.",
         parser=options.sizes,
         show_default="x, one less and one more",
     ),
     option(
         "--weights",
         Literal["released", "original"],
-        "Which weights the attacker knows of his part; released is the worst case.",
+        "Weights that the attacker knows; released is the worst case.",
         "released",
     ),
-    option("--targets", int, "How many vertices, and parts of each size, are looked for.", 300, min=1),
+    option("--targets", int, "Number of target vertices, and of target subgraphs of each size.", 300, min=1),
     option(
         "--seeds N|FILE",
         str | None,
@@ -290,7 +290,7 @@ ATTACKERS = (
     option(
         "--other-rules FILE",
         Path | None,
-        "Rules of an attacker who has others than --rules.",
+        "Rules of an attacker, if other than --rules.",
         autocompletion=rule_files,
     ),
     options.SEED,

@@ -63,9 +63,7 @@ ADVERSARY = (
         show_default=",".join(f"{at:g}" for at in THRESHOLDS),
     ),
     option("--sharp", bool, "Of constrained clusters: let the attacker use which of them are linked."),
-    option(
-        "--worlds", int, "With rules: how many ways to place the links of clusters are drawn.", 100, min=1
-    ),
+    option("--worlds", int, "With rules: number of random placements of the links of clusters.", 100, min=1),
 )
 
 
@@ -161,7 +159,7 @@ def verify(
     option(
         "--other-rules FILE",
         Path | None,
-        "Rules of an attacker who has others than --rules, which then say what is true.",
+        "Rules of an attacker, if other than --rules, which then define what is true.",
         autocompletion=rule_files,
     ),
     SENSITIVE,
@@ -186,7 +184,7 @@ def attack(context: typer.Context, release: str, mapping: Path | None, as_json: 
     in_files = holding(asked) or any(is_schema(text) for text in original or ())
     if other_rules and (rules is None or in_files):
         what = "--other-rules are an attacker's where --rules say what is true, and here they do not"
-        raise CallError(what, hint="say his rules by --rules")
+        raise CallError(what, hint="name the attacker's rules by --rules")
     by_rules = rules is not None
     if by_rules:
         refuse(context, ["sharp"], "with --rules", "infer by --noise")
@@ -259,7 +257,7 @@ def generate(out: Path, seed: int | None, force: bool, as_json: bool, **asked: A
     drawn_links: list[Any] = [*observed.values(), drawn.sensitive]
     ends = [end for found in drawn_links for end in (found.source, found.target)]
     if alone := drawn.graph.n - len(np.unique(np.concatenate(ends))):
-        tell(f"{counted(alone, 'student')} without links cannot stand in a table of links")
+        tell(f"{counted(alone, 'student')} without links cannot be in a table of links")
     return 0
 
 

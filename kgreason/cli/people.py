@@ -103,7 +103,7 @@ def verify(
 ) -> int:
     """Decide whether a release of a graph of people satisfies a model.
 
-    Exit code 0: it does; of a release alone, every part of the model that it tells of. 1: it does not, or that was not
+    Exit code 0: it does; of a release alone, every part of the model that it shows. 1: it does not, or that was not
     decided. 2: bad usage or input.
     """
     from kgreason.people.api import verify as verify_people

@@ -58,7 +58,7 @@ LIMITS = (
 @guarded
 @taking(
     argument("files", list[Path], "FILE", "Rule files.", autocompletion=rule_files),
-    option("--explain", bool, "Tell where labelled nulls can stand, and what each rule does to them."),
+    option("--explain", bool, "Show positions of labelled nulls, and the effect of each rule on them."),
     FUNCTIONS,
     options.AS_JSON,
 )

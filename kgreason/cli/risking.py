@@ -46,7 +46,7 @@ Line = tuple[str, ...]
     option(
         "--max-subgraphs N",
         int,
-        "Of more connected subgraphs of x vertices a random part is looked at.",
+        "Of more connected subgraphs of x vertices, only a random sample is examined.",
         MAX_EXAMINED,
         min=1,
     ),

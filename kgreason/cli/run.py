@@ -55,7 +55,7 @@ class Log:
                 stream.write("\n    ".join(line.rstrip() for line in lines) + "\n")
         except OSError as error:
             what = f"the log {self.file} cannot be written: {error.strerror or error}"
-            hint = "name another place with --log FILE, in a folder that exists"
+            hint = "name another file with --log FILE, in a folder that exists"
             raise ReleaseError(what, hint=hint) from error
 
     def refuse(self, folders: Mapping[str, object]) -> None:
@@ -71,7 +71,7 @@ class Log:
         inside = [f for f in now if Path(f).resolve() in (place, *place.parents)]
         if inside or any(map(_is_release, place.parents)):
             where = f"{inside[0]}, a folder of this run" if inside else "a folder that holds a release"
-            hint = "name a place beside it: --log run.log"
+            hint = "name a file beside it: --log run.log"
             raise ReleaseError(f"the log {self.file} would lie in {where}", hint=hint)
 
 

@@ -95,8 +95,8 @@ def _compiling(progress: Progress) -> Callable[[bool], None]:
 
     @cache
     def tell(kept: bool) -> None:
-        once = "compiling kernels for this machine: each once, some seconds"
-        again = "compiling kernels, some seconds in each run: no folder can be written to keep them"
+        once = "compiling kernels for this machine, once: up to a minute"
+        again = "compiling kernels, up to a minute in each run: no folder is writable to keep them"
         progress.note(once if kept else f"{again}, NUMBA_CACHE_DIR may name one")
 
     return tell
@@ -274,7 +274,7 @@ def _held(verdict: Examined) -> str:
     from kgreason.release.report.sections import state_words
 
     if verdict.needs_original and verdict.holds:
-        return "holds, as far as a release alone tells"
+        return "holds, as far as a release alone shows"
     return state_words(verdict) if verdict.as_promised else state_words(verdict).upper()
 
 
@@ -336,7 +336,7 @@ def conditions(verdict: Examined) -> list[Row]:
     found.append(("checked and kept", kept or "nothing"))
     if verdict.needs_original:
         names = ", ".join(what.split(":")[0] for what in verdict.needs_original)
-        found.append(("undecidable alone", f"{names}: only the original could tell"))
+        found.append(("undecidable alone", f"{names}: only the original could show"))
     return found
 
 

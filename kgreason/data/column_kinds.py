@@ -201,9 +201,9 @@ def _misfit(table: Selected, shape: Shape, position: int, error: CastError) -> E
         line = "row holds names, leave it out" if raw.memory else "line holds names, say useHeaders=true"
         hint = f"if the first {line}"
     elif hint is None and few and not (raw.memory or raw.typed) and MARK.fullmatch(mark):
-        hint = f"if it stands for a missing value, say nullString={mark}"
+        hint = f"if it means a missing value, say nullString={mark}"
         if shape.edge:
-            hint = f"if it stands for a missing value, nullString={mark} and missing=skip leave such rows out"
+            hint = f"if it means a missing value, nullString={mark} and missing=skip leave such rows out"
     return raw.error(row, f"{error.value!r} is not {error.expected}{several}", name, hint)
 
 

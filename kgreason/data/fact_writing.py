@@ -134,7 +134,7 @@ def check_plan(
             if name := next((name for name, source in sources if place.meets(source)), None):
                 file, kind = (target.file, "table") if target.server else (place.file, "file")
                 what = f"the output {predicate} is not written over the {kind} that {name} is read from"
-                raise ReleaseError(f"{file}: {what}", hint="write it to another place")
+                raise ReleaseError(f"{file}: {what}", hint="write to another file")
 
 
 def _places(target: Target, predicate: str, arity: int) -> Iterator[Place]:
@@ -158,7 +158,7 @@ def _check_writable(path: Path) -> None:
         raise ReleaseError(f"{path} cannot be made: {folder} is a file", hint="name another folder")
     if not os.access(folder, os.W_OK):
         what = f"{path} cannot be made: {folder} is not open for writing"
-        raise ReleaseError(what, hint="choose another place")
+        raise ReleaseError(what, hint="choose another folder")
 
 
 def check_arity(file: str, predicate: str, arity: int | None, format: str) -> None:
@@ -320,7 +320,7 @@ def _make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         what = f"{folder}: cannot be made: {error.strerror or error}"
-        raise ReleaseError(what, hint="choose another place with --out DIR") from error
+        raise ReleaseError(what, hint="choose another folder with --out DIR") from error
 
 
 @dataclass(frozen=True)
@@ -363,7 +363,7 @@ def convert(
         If the target is the source, exists already, or cannot be written.
     """
     if target.server and not (name or target.table):
-        what = "it is not said which table is to be written"
+        what = "no table to write is named"
         raise DataError(target.file, what, hint="say table= or --name")
     predicate = name or target.table or predicate_of(target.path)
     if not re.fullmatch(r"[a-z][A-Za-z0-9_]*", predicate):

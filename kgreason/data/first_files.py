@@ -91,7 +91,7 @@ def start(files: Sequence[str], out: Path | None = None) -> Start:
                     hint = f"say which: edges {ways}, vertices {table.reading(one)} (beside edges, or alone, of people)"
                     if one is table.taken[0] and not table.raw.graph:
                         raise DataError(table.name, why.format(*names), hint=hint)
-                    table.doubt("each source stands in one line, so a line may be a vertex or a person", one)
+                    table.doubt("each source is in one line, so a line may be a vertex or a person", one)
                 continue
             edges.remove(table)
             table.notes, table.doubts = [], []

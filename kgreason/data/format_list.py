@@ -168,7 +168,7 @@ def check_content(source: SourceSpec) -> None:
         return
     if kind == "json" and not _CHOSEN.intersection(normal(source.options)) and _STATEMENT.search(start):
         what = "these are statements of BODS, not rows"
-        raise DataError(source.file, what, hint="say format=bods; format=json reads them as they stand")
+        raise DataError(source.file, what, hint="say format=bods; format=json reads them unchanged")
     if start.startswith(_PARQUET) and kind != "parquet":
         raise DataError(source.file, "this is a Parquet file", hint="say format=parquet")
     root = _ROOT.search(start) if kind == "gleif" else None

@@ -232,7 +232,7 @@ def as_igraph(whole: Plain) -> igraph.Graph:
     tables = {name: whole.edges(name) for name in whole.relations}
     titles = dict.fromkeys(title for table in tables.values() for title in table.column_names[2:])
     if "relation" in titles:
-        what = "edges carry 'relation', which stands for their predicate"
+        what = "edges carry 'relation', which names their predicate"
         raise DataError("<graph>", what, hint="call the attribute otherwise")
     ends: list[tuple[int, int]] = []
     carried: dict[str, list[Any]] = {title: [] for title in ("relation", *titles)}

@@ -91,7 +91,7 @@ class SourceSpec:
             raise no_file(self.path)
         if known is None:
             hint = f"say format=, one of {', '.join(FORMATS)}"
-            raise DataError(self.location, "the name does not tell the format", hint=hint)
+            raise DataError(self.location, "the name does not show the format", hint=hint)
         return known
 
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from kgreason.isomorphism.result import Anonymization
 
 SMALLER_LEFT = (
-    "-x {x} asks for parts of {x} vertices, which does not cover smaller ones: the rules are not proven to commute "
-    "(`kgreason check` tells why). -x 2..{x} asks for them, too"
+    "-x {x} covers subgraphs of {x} vertices, not smaller ones: the rules are not proven to commute "
+    "(`kgreason check` says why). -x 2..{x} covers them, too"
 )
 
 
@@ -41,7 +41,7 @@ class Call(Settings):
     allow_files: bool = setting(False, option="", reported=False)
     """As for `kgreason.load`."""
     progress: Progress = setting(SILENT, option="", reported=False)
-    """Is told the steps."""
+    """Receives the steps."""
 
 
 @configured(Call)

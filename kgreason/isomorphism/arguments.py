@@ -125,7 +125,7 @@ def graph_of(graph: object, program: CheckedProgram) -> KnowledgeGraph:
         return foreign.as_graph(edges[0] if len(edges) == 1 else "edge")
     if len(edges) != 1:
         raise CallError(
-            f"a table alone does not say of which of the edges {', '.join(edges) or 'none'} it is",
+            f"a table alone does not say which of the edges it holds: {', '.join(edges) or 'none'} it is",
             hint='give a mapping {"own": table, ...}, or a graph whose edges carry relation',
         )
     rules_alone = replace(program.without_graph(), binds=(), queries_bound=())

@@ -27,7 +27,7 @@ from kgreason.release.verdicts import Item
 
 RULES = "rules.vada"
 OTHER_RULES = (
-    f"{RULES} holds other rules than those that are named, so whether it tells more is not known: name the rules that "
+    f"{RULES} holds other rules than the named ones, so whether it discloses more is not known: name the rules that "
     "the release was made with, or its table in place of the folder to judge the graph alone"
 )
 
@@ -218,17 +218,17 @@ Files
 
 {weights}Vertices and edges may be synthetic. Rows are in random order.
 {cut}"""
-KX_ISOMORPHISM = """Whoever knows a connected part of the original graph with x vertices, and everything that the rules
-derive from that part alone, finds in this graph at least {k} places that look the same and share no vertex;
-between any two of them all vertices differ in label, in-degree and out-degree.
+KX_ISOMORPHISM = """An attacker who knows a connected subgraph of the original graph with x vertices, and all edges
+that the rules derive from it alone, finds at least {k} occurrences in this graph. They have the same edges and share
+no vertex; between any two of them all vertices differ in label, in-degree and out-degree.
 """
-K_ISO = """This graph consists of {k} isomorphic blocks without edges between them, so every part of it stands in it
-at least {k} times. Edges of the original were deleted and others inserted for that.
+K_ISO = """This graph consists of {k} isomorphic blocks without edges between them, so every subgraph of a block
+occurs at least {k} times. Edges of the original were deleted and others inserted for that.
 
-NOT PROTECTED: derived edges, that is, what the rules derive from a part, may differ between the blocks and tell them
-apart. Vertices in the same place of different blocks have the same degrees. This is a baseline to compare with.
+NOT PROTECTED: edges that the rules derive may differ between the blocks and distinguish them. Corresponding vertices of
+different blocks have the same degrees. This is a baseline for comparison.
 """
-CUT = """The graph was divided into parts. Original edges between parts are left out, and the guarantee is one for
+CUT = """The graph was split into parts. Original edges between parts were removed, and the guarantee holds for
 the graph without them.
 """
 WEIGHTS = "Weights lie between 0 and 1; all were replaced by others of a similar distribution.\n"

@@ -217,6 +217,6 @@ def read_parts(path: Path, original: KnowledgeGraph) -> Vertices:
     for cell in found.values():
         if not cell.text.isdecimal() or int64(cell.text) is None:
             raise ReleaseError(
-                f"{path}:{cell.line}: {cell.text!r} is no number of a part", hint=OTHER_RELEASE
+                f"{path}:{cell.line}: {cell.text!r} is no number of an x-subgraph", hint=OTHER_RELEASE
             )
     return np.array([int64(found[label].text) for label in labels], dtype=np.int64)

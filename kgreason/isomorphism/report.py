@@ -87,7 +87,7 @@ def verdict_figures(verdict: Verdict) -> Iterator[Figure]:
         note = "an estimate from a sample" if delta.sampled else ""
         yield Figure(name, str(delta), "better is 1", "δ-anonymity", None, delta.value, note, key=True)
     if verdict.alike is not None:
-        note = "where places may have the same degrees"
+        note = "where occurrences may have the same degrees"
         yield Figure(
             "δ-anonymity, whatever degrees", str(verdict.alike), "better is 1", "δ-anonymity", note=note
         )
@@ -109,7 +109,7 @@ def _risk(exposed: list[Candidates], promise: Promise) -> Iterator[Item]:
     promised = [] if promise.baseline else [one for one in exposed if one.of_parts]
     others = [one for one in exposed if one not in promised]
     degrees = next((one for one in others if one.knowledge == "in- and out-degree"), None)
-    candidates = "places", "vertices" if promised else "vertices or places"
+    candidates = "places", "vertices" if promised else "vertices or occurrences"
     yield from risk_items(promised, others, promise.k, candidates, degrees)
 
 
@@ -279,7 +279,7 @@ def _limits(promise: Promise, weighted: bool) -> Iterator[tuple[str, str]]:
         yield "Derived edges and degrees", RULES["unprotected"]
     else:
         if promise.sizes != "every x":
-            yield "Other parts", RULES["other_parts"].format(f"the guarantee is for {promise.sizes}")
+            yield "Other subgraphs", RULES["other_parts"].format(f"the guarantee is for {promise.sizes}")
         yield "Other knowledge", RULES["other"]
     if promise.within_parts:
         yield "Edges between parts", RULES["between"]

@@ -24,8 +24,9 @@ class _Attacked(RunSettings):
     k: int = setting(3, option="-k --k", metavar="N", least=2, reported=False)
     """Number of indistinguishable occurrences, 2 or more."""
     x: int | Iterable[int] = setting(4, option="-x --x", metavar="X|A..B", reported=False)
-    """Vertices of the connected subgraphs that an attacker knows, or several numbers, as in 2..4: 1 to 6 for kguard, up
-    to 8 to be verified. klone protects every number, k-iso none: the verdict counts the subgraphs that have images."""
+    """Vertices of the connected subgraphs that an attacker knows, or several numbers, as in 2..4: 1 to 6 for kguard,
+    up to 8 to be verified. klone protects every number, k-iso none: the verdict counts the subgraphs that have
+    images."""
     trials: int = setting(10, metavar="N", least=1)
     """Draws of random weights; the most useful draw is kept."""
     max_subgraphs: int | None = setting(None, metavar="N", least=1)
@@ -36,8 +37,8 @@ class _Attacked(RunSettings):
 @dataclass(frozen=True, kw_only=True)
 class _Divided(_Attacked):
     split: int | None = setting(None, metavar="VERTICES", least=1)
-    """Anonymize parts of about so many vertices in parallel and leave out the edges between them: for graphs too large
-    or too dense as a whole. The verdict says what is lost."""
+    """Split the graph into parts of about this many vertices, anonymize them in parallel and remove the edges between
+    them: for graphs that are too large or too dense as a whole. The verdict says what is lost."""
     keep_cuts: bool = setting(False)
     """With split: keep the edges between parts, and copy their surroundings so that nothing is lost."""
 
@@ -47,8 +48,8 @@ class Kguard(_Divided):
     """Settings of KGUARD."""
 
     mode: Mode = setting("exact")
-    """Of kguard: exact protects every subgraph; published is the paper with a lighter reading of line 11 of its
-    Algorithm 3, and may leave some subgraphs without images, which the verdict tells."""
+    """For kguard: exact protects every subgraph; published is the paper with a lighter reading of line 11 of its
+    Algorithm 3, and may leave some subgraphs without images, which the verdict counts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,5 +67,5 @@ class Settings(Kguard, Klone, KIso):
     """Method and its parameters."""
 
     method: Method = setting("kguard")
-    """klone protects every x by k copies; kguard one x, or some, by far fewer additions; k-iso is the baseline: k
-    isomorphic blocks, which protect neither derived edges nor degrees."""
+    """klone protects every x by k copies; kguard protects one x, or several, with far fewer additions; k-iso is a
+    baseline: k isomorphic blocks, which protect neither derived edges nor degrees."""

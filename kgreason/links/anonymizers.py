@@ -134,7 +134,7 @@ def given_clusters(given: GivenClusters, graph: LinkGraph) -> Clusters:
         known = set(labels)
         if unknown := [name for name in given if name not in known]:
             raise AnonymizationError(
-                f"there is no entity {unknown[0]!r} in the graph, of which a cluster is given",
+                f"there is no entity {unknown[0]!r} in the graph, although a cluster is given",
                 hint="use the names of the data",
             )
         if lacking := [label for label in labels if label not in given]:
@@ -285,7 +285,7 @@ def _check(graph: LinkGraph, clusters: Clusters) -> None:
             hint="name a table user,cluster that has each user of this graph once",
         )
     if clusters.min(initial=0) < 0:
-        raise AnonymizationError("an entity is in no cluster", hint="nobody can be left out of links")
+        raise AnonymizationError("an entity is in no cluster", hint="no entity can be removed from links")
 
 
 @dataclass(frozen=True)

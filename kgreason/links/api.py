@@ -44,7 +44,7 @@ class Call(Settings):
     rules: Rules | None = setting(None, option="", reported=False)
     """Rules whose edges are the observed links."""
     progress: Progress = setting(SILENT, option="", reported=False)
-    """Is told the steps."""
+    """Receives the steps."""
 
 
 @configured(Call)

@@ -75,7 +75,7 @@ def meaningless(released: Released, *, by_rules: bool) -> dict[str, str]:
     elif released.strategy != "constrained":
         found["sharp"] = f"for a release made by {released.strategy}; it is of constrained ones"
     if not by_rules:
-        found |= dict.fromkeys(("worlds", "seed"), "for an attacker with noise, who draws none")
+        found |= dict.fromkeys(("worlds", "seed"), "for an attacker with noise, but this one draws none")
     elif released.certain:
         found |= dict.fromkeys(("worlds", "seed"), "for a release that says which entities are linked")
     return found

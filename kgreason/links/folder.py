@@ -177,7 +177,7 @@ def _refuse_again(raw: Raw, *columns: Vertices) -> None:
         width = int(column.max(initial=0)) + 1
         numbers = np.unique(numbers * width + column, return_inverse=True)[1]
     if len(again := repeats(numbers)):
-        raise raw.error(int(again[0]), "a row that stands again", hint=UNCHANGED)
+        raise raw.error(int(again[0]), "a repeated row", hint=UNCHANGED)
 
 
 def _node_table(raw: Raw) -> str:
@@ -306,7 +306,7 @@ def _read_description(path: Path) -> _Description:
             if not (isinstance(names, list) and all(isinstance(n, str) and n.strip() for n in names)):
                 refuse(key, f"{key} is a list of names, not {names!r}")
             if len(set(names)) < len(names):
-                refuse(key, f"a name stands twice in {key}")
+                refuse(key, f"a name occurs twice in {key}")
             lists[key] = tuple(names)
     for one, other in (("mutual", "directed"), ("numeric", "categorical")):
         for both in {*lists[one]} & {*lists[other]}:
@@ -326,28 +326,28 @@ Made by the strategy {strategy}{k}.
 {done}
 
 NOT PROTECTED: links that are not released can be guessed with some probability from what is; how well, the
-owner of the original finds out with `kgreason links attack`.{more}
+owner of the original measures with `kgreason links attack`.{more}
 
 Files
-  {nodes}the nodes, and for how many entities each stands; labels are random
+  {nodes}the nodes and their numbers of entities; labels are random
   {values}their values{mixed}
   {links}links between nodes{weights}
-  {schema}says what the tables hold; kgreason reads the release by it
-  {report}a page about the release, for reading; report.json is the same for programs
+  {schema}the schema of the tables, by which kgreason reads the release
+  {report}a report for reading; report.json is the same for programs
 """
-DEGREES = """ With how many others a node is linked, and with whom,
-stands here as it was, or nearly: whoever knows that of an entity may find its node."""
-SHARED = """ Whoever knows links among
-several entities may find their nodes."""
+DEGREES = """ The links of a node are those
+of its entity, or nearly: an attacker who knows links of an entity may find its node."""
+SHARED = """ An attacker who knows links
+among several entities may find their nodes."""
 SIZE = ", with at least {k} entities in each cluster"
 ALIKE = "; each entity has the same values as others, at least {k} together"
-MIXED = """; entities that look alike have the values of all of them, so some are not
+MIXED = """; entities of one class have the values of all of them, so some are not
                   their own"""
 UNITED = "; those of all entities of a node"
 MEANS = "; a weight is the mean of all of them"
-KEPT = """, with the weights that they had: whoever knows some of an entity may find
-                  its node"""
-NONE = ", of which there are none"
+KEPT = """, with their original weights: an attacker who knows some of an entity may
+                  find its node"""
+NONE = " (none)"
 
 
 def contents_of(released: Released, k: int | None, format: str) -> Contents:

@@ -122,7 +122,7 @@ def _note_disclosing(original: Original, progress: Progress) -> None:
         if share >= _ALIKE:
             progress.note(
                 f"{name} links nearly the same entities as {secret.name} ({100 * share:.0f} % of the pairs of either): "
-                f"it tells {secret.name}. Leave it out, or release no links"
+                f"it discloses {secret.name}. Leave it out, or release no links"
             )
 
 
@@ -139,7 +139,7 @@ def _note_left_out(labels: Texts, links: int, name: str, progress: Progress) -> 
     more = f" and {len(labels) - _SHOWN:,} more" if len(labels) > _SHOWN else ""
     progress.note(
         f"of {shown}{more} nothing is known but {name}: {len(labels):,} entities and {links:,} links of {name} are "
-        "left out, for nodes without links and values would tell of them. A table that lists entities keeps them"
+        "removed, since nodes without links and values would disclose them. A table that lists entities keeps them"
     )
 
 
@@ -272,8 +272,8 @@ def _note_probabilities(program: CheckedProgram, sensitive: str, progress: Progr
     if probable:
         progress.note(
             f"which {sensitive} are true is derived as if all rules were certain, but @label gives "
-            f"{probable[0].label!r} the probability {probable[0].weight:g}. If that is an attacker's, name rules of "
-            "the truth by --rules, and his by --other-rules"
+            f"{probable[0].label!r} the probability {probable[0].weight:g}. If that is an attacker's, name the "
+            "true rules by --rules, and the attacker's by --other-rules"
         )
 
 

@@ -12,18 +12,17 @@ from kgreason.release.publication import RunSettings
 
 Strategy = Literal["intact", "partial", "cluster-edge", "constrained", "removed"]
 CLUSTERED: tuple[Strategy, ...] = ("cluster-edge", "constrained")  # whose nodes are clusters, not entities
-THRESHOLDS = (0.2, 0.4, 0.6, 0.8)  # beyond which adversaries of links believe
+THRESHOLDS = (0.2, 0.4, 0.6, 0.8)  # probabilities above which an attacker of links believes
 DONE: dict[Strategy, str] = {
-    "intact": """Nodes are entities, and all links that are released stand here as they were: a count is the number
-of links of a pair.""",
-    "partial": """Nodes are entities. Of each relation a share of the links, chosen at random, was left out; the others
-stand here as they were: a count is the number of links of a pair that are left. That two nodes are not linked
-here does not say that they were not.""",
+    "intact": """Nodes are entities, and all observed links are unchanged: a count is the number of links
+of a pair.""",
+    "partial": """Nodes are entities. Of each relation a random share of the links was removed; the others are unchanged:
+a count is the number of remaining links of a pair. Two nodes without a link may have had one in the original.""",
     "cluster-edge": """Nodes are clusters of entities. A count is the number of links between all entities of one
-cluster and all of the other, or among the entities of one; which of them are linked is not told.""",
+cluster and all of the other, or among the entities of one; the release does not say which of them are linked.""",
     "constrained": """Nodes are clusters of entities. A count is the largest number of links that an entity of one
-cluster has with an entity of the other; how many of them are linked, and which, is not told.""",
-    "removed": """Nodes are entities. All links were left out.""",
+cluster has with an entity of the other; the release does not say how many of them are linked, and which.""",
+    "removed": """Nodes are entities. All links were removed.""",
 }
 if TYPE_CHECKING:
     import numpy as np
@@ -40,16 +39,16 @@ class Settings(RunSettings):
     """A strategy with its parameters."""
 
     sensitive: str | None = setting(None, metavar="NAME", reported=False)
-    """The relation that must not be told; under rules, in place of the one that @sensitive names."""
+    """The sensitive relation; under rules, in place of the one that @sensitive names."""
     strategy: Strategy = setting("cluster-edge")
-    """What is released of the observed links: all (intact), a share of them (partial), their numbers between clusters
-    of entities (cluster-edge), the largest number that two entities of these have (constrained), none (removed)."""
+    """Released observed links: all (intact), a share of them (partial), their numbers between clusters of entities
+    (cluster-edge), the largest number between two entities of clusters (constrained), none (removed)."""
     k: int | None = setting(None, option="-k --k", metavar="N", least=1, shown="3, or that of the clusters")
     """Least number of entities of a cluster."""
     percent: float | None = setting(None, least=0, most=100, shown="50")
-    """Of partial: share that is left out of each relation."""
+    """For partial: percentage of the links of each relation that is removed."""
     clustering: str | None = setting(None, metavar="NAME", shown="vac; random without attributes")
-    """How clusters are found: random, vac (by values), or another clustering of graphs of people. Entities that remain
-    nodes are clustered only if they have attributes, whose values those of a cluster then share."""
+    """Clustering: random, vac (by values), or another clustering of graphs of people. Strategies whose nodes are
+    entities use clusters only for attributes: the entities of a cluster share their values."""
     clusters: Clusters | None = setting(None, metavar="FILE", reported=False)
     """Cluster of each entity, in place of a clustering: names, a table user,cluster, or int64, shape (n,)."""

@@ -210,16 +210,14 @@ def _texts(graph: LinkGraph) -> Iterator[tuple[str, str]]:
 def simple(graph: LinkGraph) -> Item:
     """Condition ``simple``: unique names, existing ends, one row for each pair (and weight), counts of at least 1."""
     again = len(graph.labels) - len(set(graph.labels.tolist()))
-    words = again * ["a name stands again"]
+    words = again * ["a name is repeated"]
     words += [
         f"{graph.labels[u]} stands for {graph.size[u]} entities" for u in np.flatnonzero(graph.size < 1)
     ]
     for name, found in graph.observed.items():
         words += _malformed(graph, name, found)
     fails = f"{len(words):,} rows are none of a graph of links"
-    return judged(
-        "simple", words, fails, "each pair stands once with its count, between nodes that are there"
-    )
+    return judged("simple", words, fails, "each pair occurs once with its count, between existing nodes")
 
 
 def _malformed(graph: LinkGraph, name: str, found: Observations) -> list[str]:
@@ -236,7 +234,7 @@ def _malformed(graph: LinkGraph, name: str, found: Observations) -> list[str]:
         same &= np.diff(column[order]) == 0
     rows = [(order[1:][same], "stands again"), (np.flatnonzero(found.count < 1), "has no count")]
     if found.mutual:
-        rows.append((np.flatnonzero(found.source > found.target), "stands the wrong way round"))
+        rows.append((np.flatnonzero(found.source > found.target), "is the wrong way round"))
     labels = graph.labels
     return [
         f"{name}: the link {labels[found.source[row]]}, {labels[found.target[row]]} {what}"
@@ -258,11 +256,11 @@ def mapping(released: Released, source: Source) -> Item:
     wrong = np.flatnonzero(members != graph.size)
     if len(wrong):
         some = (f"{graph.labels[u]} says {graph.size[u]}, and stands for {members[u]}" for u in wrong[:SHOWN])
-        detail = f"{len(wrong):,} nodes stand for other numbers of entities than they say"
+        detail = f"{len(wrong):,} nodes have other numbers of entities than they say"
         return Item("mapping", False, detail, listing(some, len(wrong)))
     several = np.flatnonzero(members > 1)
     several = several[:0] if released.strategy in CLUSTERED else several
-    fails = f"{len(several):,} nodes stand for several entities, which {released.strategy} does not do"
+    fails = f"{len(several):,} nodes represent several entities, which {released.strategy} does not do"
     holds = f"{source.graph.n:,} entities are in {graph.n:,} nodes, as these say"
     return judged("mapping", map(str, graph.labels[several[:SHOWN]]), fails, holds, len(several))
 
@@ -282,13 +280,13 @@ def clusters(released: Released, k: int | None) -> tuple[Item, Nodes]:
         small = np.flatnonzero(graph.size < (k or 1))
         if len(small):
             words = (f"{graph.labels[u]} stands for {graph.size[u]}, k = {k}" for u in small[:SHOWN])
-            detail = f"{len(small):,} nodes stand for fewer than {k} entities"
+            detail = f"{len(small):,} nodes represent fewer than {k} entities"
             return Item("clusters", False, detail, listing(words, len(small))), nodes
-        detail = f"each of {graph.n:,} nodes stands for {smallest:,} entities or more"
+        detail = f"each of {graph.n:,} nodes represents {smallest:,} entities or more"
         return Item("clusters", True, detail), nodes
     if not shows_clusters(released):
         nodes = Nodes(graph.n, entities, min(graph.n, 1), entities)
-        return Item("clusters", True, "nothing but links is told of entities"), nodes
+        return Item("clusters", True, "entities have links only"), nodes
     levels = np.full(graph.n, k or 1, dtype=np.int64)
     item, figures = shared(classes(graph), graph.labels, levels, "values", "clusters")
     return item, Nodes(graph.n, entities, figures.classes, figures.smallest)
@@ -318,9 +316,9 @@ def values(released: Released, source: Source) -> Item:
         total += len(has)
         who = {int(group[u]): str(graph.labels[u]) for u in range(graph.n)} if had != has else {}
         words += [f"{who[u]} lacks {name} = {text}" for u, text in sorted(had - has)]
-        words += [f"{who[u]} has {name} = {text}, which is of nobody there" for u, text in sorted(has - had)]
+        words += [f"{who[u]} has {name} = {text}, which no entity of it has" for u, text in sorted(has - had)]
     fails = f"{len(words):,} values or attributes are lost, invented or of another kind"
-    holds = f"nodes have the {total:,} values of those they stand for" if total else "no values"
+    holds = f"nodes have the {total:,} values of the entities that they represent" if total else "no values"
     return judged("values", words, fails, holds)
 
 

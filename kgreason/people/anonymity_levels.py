@@ -65,7 +65,7 @@ class UserTable:
         near = suggest(label, number)
         hint = f"did you mean {near!r}?" if near else "remove the line, or use the names of the data"
         if not near and self.what == "cluster":
-            hint += " (whoever has only sensitive links is left out)"
+            hint += " (entities with sensitive links only are removed)"
         if rows[0] == 0:
             hint += f"; a first line of names must be user,{self.what}"
         more = f" ({len(rows):,} such users of {len(self.users) - self.first:,})" if len(rows) > 1 else ""
@@ -104,7 +104,7 @@ def read_user_table(given: Path | str, what: str, labels: Texts) -> UserTable:
 
 
 Levels = npt.NDArray[np.int64]  # anonymity level k of each user, shape (n,)
-_MEND = "write a whole number of at least 1: the user will be one of k that are alike"
+_MEND = "write a whole number of at least 1: the size of the class of the user"
 
 
 def read_levels(given: Path | str, graph: PeopleGraph, default: int | None = None) -> Levels:

@@ -139,7 +139,7 @@ class People(Family["PeopleRelease", Published, PeopleAnonymization]):
         if gone:
             absent = tuple(f"{folder} is not there" for folder in gone)
             detail = (
-                f"the window was not looked at: {', '.join(absent)}; bring it back and run "
+                f"the window was not examined: {', '.join(absent)}; bring it back and run "
                 "`kgreason people verify RELEASE... --model kw-tad`"
             )
             missing = Item("earlier releases", False, detail, absent, undecided=True)

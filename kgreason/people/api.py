@@ -33,7 +33,7 @@ class Call(Settings):
     """What `anonymize` takes besides the data."""
 
     progress: Progress = setting(SILENT, option="", reported=False)
-    """Is told the steps."""
+    """Receives the steps."""
 
 
 @configured(Call)
@@ -102,7 +102,7 @@ def anonymize(data: PeopleGraph | Schema | Path | str, call: Call) -> PeopleAnon
         )
     levels = _own_k(graph, k, k_values)
     if unprotected := int((levels == 1).sum()):
-        progress.note(f"users who ask for k = 1, which protects nobody: {unprotected:,}")
+        progress.note(f"users with k = 1, which gives no protection: {unprotected:,}")
     before = _before(call, folders)
     format = plain_format(kept) if folders is None or folders.format is None else folders.format
     clock.lap("read")
@@ -132,7 +132,7 @@ def _before(settings: Settings, folders: Folders | None) -> Path | None:
         raise ReleaseError(f"{before}: {what}", hint=hint)
     if folders is not None and before.resolve() == folders.private.resolve():
         raise ReleaseError(
-            f"the release after {before} cannot have its secret in the same place",
+            f"the release after {before} cannot have its private files in the same folder",
             hint="each release of a series keeps folders of its own: choose another private folder",
         )
     return before
@@ -147,7 +147,7 @@ def _own_k(graph: PeopleGraph, k: int | None, k_values: Levels | None) -> Counts
         return read_levels(k_values, graph, k)
     if unknown := sorted(map(str, set(k_values) - set(graph.labels))):
         raise AnonymizationError(
-            f"there is no user {unknown[0]!r} in the graph, of whom a k is given",
+            f"there is no user {unknown[0]!r} in the graph, although a k is given",
             hint="use the names of the data",
         )
     lacking = [label for label in graph.labels if label not in k_values]

@@ -14,7 +14,7 @@ from kgreason.people.model import EMPTY, Counts, PeopleGraph, attribute, distinc
 from kgreason.people.verification.information import degrees, information, values
 from kgreason.release.report.candidate_tables import Candidates, as_shown, by_classes
 
-STANDS = ", as they stand"  # end of the kinds of knowledge of what a graph shows, be it true or not
+STANDS = ", as released"  # end of the kinds of knowledge of what a graph shows, be it true or not
 
 
 def candidates_of_users(
@@ -101,8 +101,8 @@ class UserAttacks(Displayed):
     def state(self) -> str:
         """The finding in one sentence."""
         if self.holds:
-            return "every user has as many candidates as asked for"
-        return f"{max(map(self.short, self.promised)):,} users have fewer candidates than asked for"
+            return "every user has as many candidates as its level"
+        return f"{max(map(self.short, self.promised)):,} users have fewer candidates than their level"
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -152,8 +152,8 @@ LEGEND = (
     "smallest, median  users of the graph who fit the knowledge of a user: before -> after the anonymization;",
     "                  0 if no user is among the candidates",
     "unique            users who are the only candidate",
-    "fewer than k      users who are among fewer candidates than they ask for",
+    "fewer than k      users with fewer candidates than their anonymity level",
     "risk, average     probability to pick the right candidate, at most and on average",
     "misled            users who are not among the candidates in the release",
-    "as they stand     the attacker knows what the release shows of a user, which is the worst case",
+    "as released       the attacker knows what the release shows of a user, which is the worst case",
 )

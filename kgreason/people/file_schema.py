@@ -373,7 +373,7 @@ def _data(part: Section, folder: Path) -> Data:
     if part.kind == "names":
         wrong = [o for o in of if o not in ("users", "values", "relations")]
         if wrong or not of:
-            said = f"of cannot be {wrong[0]!r}" if wrong else "it is not said what has these names"
+            said = f"of cannot be {wrong[0]!r}" if wrong else "nothing is given that has these names"
             raise part.error("of", said, 'write of = ["users"], or "values", "relations", or several of them')
     if part.kind == "tables":
         if columns is not None and header:

@@ -135,7 +135,7 @@ def _read(folder: Path) -> Published:
     (name, attributes), (value, texts) = map(coded, values.columns[1:])
     source, target = (indices_of(links, column, labels, "user", tables[USERS]) for column in (0, 2))
     kind, relations = coded(links.columns[1])
-    loops = [f"{row_of(links, int(row))}: from a user to himself" for row in np.flatnonzero(source == target)]
+    loops = [f"{row_of(links, int(row))}: from a user to itself" for row in np.flatnonzero(source == target)]
     again = [*_again(values, owner, name, value), *_again(links, source, kind, target)]
     numbers = dict.fromkeys((*kinds.relations, *kinds.mutual), -1)  # -1: a relation without links
     numbers |= {text: i for i, text in enumerate(relations)}
@@ -165,7 +165,7 @@ def _attribute(user: Vertices, value: Vertices, texts: Sequence[str], *, numeric
 
 def _again(raw: Raw, *columns: Vertices) -> Iterator[str]:
     for row in repeats(reduce(paired, columns)):
-        yield f"{row_of(raw, int(row))}: a row that stands again"
+        yield f"{row_of(raw, int(row))}: a repeated row"
 
 
 # --- folder contents
@@ -182,10 +182,10 @@ Files
   {users}the users; labels are random
   {values}their values{mixed}
   {relations}links between users; {links}
-  {schema}says what the tables hold; kgreason reads the release by it
-  {report}a page about the release, for reading; report.json is the same for programs
+  {schema}the schema of the tables, by which kgreason reads the release
+  {report}a report for reading; report.json is the same for programs
 """
-MIXED = """; users who look alike have the values of all of them, so some are not their
+MIXED = """; users of one class have the values of all of them, so some are not their
                   own: several ages of one user, for instance, are those of several people"""
 SERIES = """
 This is release {number} of its series. Users who are in several of its releases have the same label in all of them.
@@ -214,7 +214,7 @@ def _readme(claim: Claim, valued: bool, format: str, holds: bool) -> str:
         relations=cell("relations", format),
         schema=f"{'people.toml':<{width(format)}}",
         report=f"{'report.html':<{width(format)}}",
-        mixed=indented(MIXED, format) if valued else ", of which there are none",
+        mixed=indented(MIXED, format) if valued else " (none)",
         series="" if claim.releases is None else SERIES.format(number=claim.releases),
     )
 

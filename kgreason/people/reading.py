@@ -27,7 +27,7 @@ _NOTES = {
     "empty": "empty values, left out",
     "loops": "links from a user to itself, left out",
     "repeated": "statements that repeat others, counted once",
-    "numbers": "values that are another one's number in other digits (1.0 beside 1), taken for it",
+    "numbers": "numbers written in several ways (1.0 and 1), read as one value",
     "completed": "links of mutual relations whose reverse was missing, completed by it",
     "ignored": "statements left out as the schema says",
     "users": "values of attributes that are names of users. They are released as they are: is one of these a relation?",

@@ -96,7 +96,7 @@ def write_folder(
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ReleaseError(
-            f"{folder}: cannot be made: {error.strerror or error}", hint="choose another place"
+            f"{folder}: cannot be made: {error.strerror or error}", hint="choose another folder"
         ) from error
     for name, (header, columns) in tables.items():
         write_table(folder / name, header, columns, ("weight",))

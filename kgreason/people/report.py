@@ -139,7 +139,7 @@ def utility_items(
 ) -> Iterator[Item]:
     """Items on utility; `figures` are those of the method, if known."""
     if found is None:
-        note = "it could not be told; the guarantee does not depend on it"
+        note = "it could not be decided; the guarantee does not depend on it"
         yield Figure("What is lost", "not measured", note=note)
         return
     parts = {
@@ -152,7 +152,7 @@ def utility_items(
     yield Figure("AIL", shown, "better is 0", "AIL", number=found.ail, key=True)
     shown = f"{found.rru:.4f} ({found.removed:,} of {found.users:,} users)"
     yield Figure("RRU", shown, "better is 0", "RRU", number=found.rru, key=True)
-    yield Figure("Users who stand for nobody", f"{found.fake:,}", "better is 0", "fakes", number=found.fake)
+    yield Figure("Synthetic users", f"{found.fake:,}", "better is 0", "fakes", number=found.fake)
     if found.values:
         added = found.values_added
         shown = f"{added:,} ({added / found.values:+.1%} of {found.values:,})"
@@ -198,7 +198,7 @@ def public_report(
     unprotected = plain(OF_DEGREES if model == "k-degree" else UNPROTECTED)
     limits = {"Not protected": unprotected[0].upper() + unprotected[1:]}
     if released.attributes:
-        limits["Values"] = "Users who look alike have the values of all of them, so some are not their own."
+        limits["Values"] = "Users of one class have the values of all of them, so some are not their own."
     if released.relations:
         limits["Links"] = "Some are not real and some real ones are left out: do not rely on a single one."
     guarantee = (
@@ -208,7 +208,7 @@ def public_report(
     return published(
         "Anonymized graph of people",
         f"{claim.asked} {held}",
-        "Users have random names, and those who are to look alike were made alike.",
+        "Users have random names, and the users of each class were made equal.",
         safe_for_everybody(
             f"{_meaning(claim)}; an exact check confirmed it.", confirmed=confirmed, seeded=seeded
         ),

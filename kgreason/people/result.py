@@ -93,27 +93,26 @@ def _sizes(graph: PeopleGraph) -> dict[str, int]:
 
 
 PROMISES: dict[PeopleModel, str] = {
-    "paired-k-degree": """The numbers of links of each kind that go out from a user here and come in are those of at
-least {k} users: whoever knows a person's is left with so many. They were changed for that; the true ones may not
-occur.""",
-    "k-ad": """Whoever knows all attribute values of a person as they stand here, and how many links of each kind go
-out and come in, finds at least {k} users here who agree in all of them.""",
-    "p-k-ad": """Whoever knows all attribute values of a person as they stand here, and how many links of each kind go
-out and come in, finds at least as many users here who agree in all of them as this person asked for.""",
-    "k-degree": """Each number of links that a user has here is that of at least {k} users: whoever knows with how many
-others a person is linked, and nothing else, is left with so many. Numbers were changed for that; the true one may not
-occur. That is all that is promised. Links run both ways; for graphs in which direction means something, kgreason has
-the method cdga.""",
-    "kw-tad": """Whoever lays any {w} consecutive releases of this series side by side, and knows of a person in which
-of them he is, with which values and how many links, finds at least {k} users with the same history.""",
+    "paired-k-degree": """At least {k} users have the numbers of outgoing and incoming links of each relation that a
+user has here: an attacker who knows the numbers of a person has as many candidates. The numbers were changed for that; the
+true ones may not occur.""",
+    "k-ad": """An attacker who knows the released attribute values of a person, and the numbers of outgoing and
+incoming links of each relation, finds at least {k} users with all of them.""",
+    "p-k-ad": """An attacker who knows the released attribute values of a person, and the numbers of outgoing and
+incoming links of each relation, finds at least as many users with all of them as the anonymity level of the person.""",
+    "k-degree": """At least {k} users have the number of links that a user has here: an attacker who knows the number
+of links of a person, and nothing else, has as many candidates. Numbers were changed for that; the true one may not
+occur. Nothing else is promised. Links run both ways; for directed graphs kgreason has the method cdga.""",
+    "kw-tad": """An attacker who compares any {w} consecutive releases of this series, and knows in which of them a
+person is, with which values and numbers of links, finds at least {k} users with the same history.""",
 }
-UNPROTECTED = """who is linked with whom (an attacker who knows links among several people may follow them), what all
-users who look alike have in common, and that a person with a rare value is among these people."""
-OF_DEGREES = """who is linked with whom (an attacker who knows links among several people may follow them), with
-how many others the neighbours of a person are linked, and whatever else is known of a place in the graph."""
+UNPROTECTED = """single links (an attacker who knows links among several people may follow them), what all
+users of one class have in common, and that a person with a rare value is among these people."""
+OF_DEGREES = """single links (an attacker who knows links among several people may follow them), the degrees of the
+neighbours of a person, and other knowledge of the neighbourhood of a person."""
 LINKS: dict[Construction, str] = {
-    "relaxed": "some were added, some left out",
-    "supergraph": "some were added, none left out",
+    "relaxed": "some were added, some removed",
+    "supergraph": "some were added, none removed",
     "construct": "all drawn anew; each user has about as many as in the original",
 }
 _GUARANTEE = re.compile(

@@ -46,41 +46,42 @@ MODELS: dict[str, PeopleModel] = {
 @dataclass(frozen=True, kw_only=True)
 class _People(RunSettings):
     k: int | None = setting(None, option="-k --k", metavar="N", least=2, shown="3", reported=False)
-    """How many users must look like each user, the user included: 2 or more. With k_values, k is of the users whom they
-    do not name."""
+    """Size of the smallest class of users, 2 or more. With k_values, k is the level of users without a value
+    there."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Clustered(_People):
     mode: Mode = setting("exact")
-    """exact betters the clusters by a search on the true loss (of cdga: makes them by one); published takes them as the
-    papers make them. Degrees are made equal exactly in both."""
+    """exact improves the clusters by a search on the true loss (cdga: finds them by the search); published uses the
+    clusters of the papers. Both give equal degrees exactly."""
     clustering: str | None = setting(None, metavar="NAME", shown="the method's own")
     """vac, degrees, merging, k-means, k-medoids, hdbscan, hdb-star, or a clusterer of scikit-learn by name."""
     tau: float = setting(1.0, metavar="P", least=0.0, most=1.0)
-    """How far, between the least and the largest distance, users whom clustering left over may be from those whom they
-    join; less removes outliers. Of merging, the largest loss of a merge. Not of pckga in exact mode, where the removal
-    price decides."""
+    """Bound on the distance between users left over by the clustering and the cluster that they join, from 0 (the
+    least distance) to 1 (the largest); lower values remove outliers. For merging, the largest loss of a merge. Not
+    for pckga in exact mode, where the removal price decides."""
     omega: float = setting(0.01, metavar="P", least=0.0, most=1.0)
-    """Of merging: share of the invalid clusters looked at in each step."""
+    """For merging: share of the invalid clusters examined in each step."""
     epsilon: int | None = setting(None, metavar="N", least=1, shown="2k")
-    """Of merging: most users of a cluster."""
+    """For merging: largest number of users of a cluster."""
     dimensions: int = setting(50, metavar="N", least=1)
-    """Of the points that stand for users where a clustering wants points, and of the vectors of atdm's indicator."""
+    """Dimensions of the points that represent users for a clustering of points, and of the vectors of atdm's
+    indicator."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Partitioned(_Clustered):
     partition: Partition | None = setting(None, shown="the method's own")
-    """How clusters are brought to enough users, and not too many."""
+    """How the sizes of clusters are corrected."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Valued(_Clustered):
     loss: Loss = setting("adm")
-    """Compare users by attributes and degrees (adm), or by truth of pairs of values, and degrees (atdm)."""
+    """Distance of users: by attributes and degrees (adm), or by truthful pairs of values, and degrees (atdm)."""
     alpha: float = setting(0.5, metavar="P", least=0.0, most=1.0)
-    """Share of the attributes in the loss; the rest is that of degrees."""
+    """Weight of the attributes in the loss; degrees have the rest."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,10 +99,11 @@ class Pckga(_Valued, _Partitioned):
     """Settings of PCKGA."""
 
     k_values: Levels | None = setting(None, metavar="FILE", reported=False)
-    """Of pckga: each user's own k, at least 1; a table user,k, or a mapping."""
+    """For pckga: anonymity level of each user, at least 1; a table user,k, or a mapping."""
     removal_price: float = setting(1.0, metavar="P")
-    """Of pckga in exact mode, which removes a user if that lowers the sum of the losses of those who stay, each between
-    0 and 1, and this price of each who does not. 1 is all that can be lost of a user; more removes fewer."""
+    """For pckga in exact mode: price of a removed user. A user is removed if that lowers the sum of the losses of the
+    released users, each between 0 and 1, and of the prices. 1 is the largest loss of a user; higher prices remove
+    fewer."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,12 +111,12 @@ class Ctkga(_Valued):
     """Settings of CTKGA."""
 
     window: int = setting(3, metavar="N", least=1)
-    """Of ctkga: number of consecutive releases that an attacker may put together."""
+    """For ctkga: number of consecutive releases that an attacker may combine."""
     left_out: LeftOut = setting("withhold")
-    """Of ctkga: users who stay while too few of those like them leave are left out with them (withhold), or fake users
-    take the places of those who left (replace)."""
+    """For ctkga: if too few users of a class leave, withhold the remaining ones (withhold), or replace those who left
+    by synthetic users (replace)."""
     after: Path | str | None = setting(None, metavar="DIR", reported=False)
-    """Of ctkga: private folder of the release before; none for the first."""
+    """For ctkga: private folder of the previous release; none for the first."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,12 +124,12 @@ class KDegree(_People):
     """Settings of k-degree anonymization."""
 
     sequence: Sequence = setting("dp")
-    """Of k-degree: how degrees are made anonymous, at the least cost (dp) or quickly (greedy)."""
+    """For k-degree: anonymize the degree sequence at the least cost (dp) or quickly (greedy)."""
     construction: Construction = setting("relaxed")
-    """Of k-degree: change as few edges as possible (relaxed), keep all (supergraph), or make a new graph of which
-    degrees alone are kept (construct)."""
+    """For k-degree: change as few edges as possible (relaxed), keep all edges (supergraph), or make a new graph that
+    keeps degrees only (construct)."""
     tries: int = setting(100, metavar="N", least=1)
-    """Of k-degree: how many sequences of degrees are tried, each with more noise, until a graph has one."""
+    """For k-degree: number of degree sequences that are tried, each with more noise, until a graph has one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,8 +137,8 @@ class Settings(Cdga, Ckga, Pckga, Ctkga, KDegree):
     """A method with its parameters."""
 
     method: PeopleMethod = setting("pckga")
-    """cdga makes degrees alike; ckga values and degrees, with one k; pckga with a k for each user; ctkga in a series of
-    releases; k-degree makes the degrees of an undirected graph alike."""
+    """cdga anonymizes degrees; ckga values and degrees, with one k; pckga with a k for each user; ctkga in a series
+    of releases; k-degree the degrees of an undirected graph."""
 
     def __post_init__(self) -> None:
         check_ranges(self)
@@ -145,7 +147,7 @@ class Settings(Cdga, Ckga, Pckga, Ctkga, KDegree):
         if not 0 < self.removal_price < math.inf:
             raise AnonymizationError(
                 f"removal_price must be above 0 and finite, not {self.removal_price!r}",
-                hint="1 is all that can be lost of a user; at the number of users nobody is removed who can stay",
+                hint="1 is the largest loss of a user; at the number of users, only users who cannot stay are removed",
             )
 
     @property

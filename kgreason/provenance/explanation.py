@@ -274,7 +274,7 @@ def _check_goal(goal: Atom, program: CheckedProgram, facts: Facts, text: str) ->
         arguments = ",".join(f"X{i + 1}" for i in range(arity))
         shape = f"{goal.predicate}({arguments})" if arity else goal.predicate
         note = "a predicate has one arity"
-        raise _error("E523", message, goal.span, text, note, f"write {shape}; variables stand for any value")
+        raise _error("E523", message, goal.span, text, note, f"write {shape}; variables match any value")
 
 
 IMPOSSIBLE = -(2**63)  # code of a number that a column cannot hold

@@ -289,7 +289,7 @@ def _changed(entry: Entry, file: str, text: str) -> Fault:
     pairs, where = {"without_last_field", "last_field"}, _between(first, last)
     above = f"there are {more:,} more lines than the {before:,} that were written"
     changes: tuple[tuple[bool, Kind, str], ...] = (
-        ("all" in same, "reordered rows", f"the same rows stand in another order {where}"),
+        ("all" in same, "reordered rows", f"the same rows are in another order {where}"),
         (
             "distinct" in same and more > 0,
             "duplicated rows",

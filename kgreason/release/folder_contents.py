@@ -33,13 +33,13 @@ FILES = "files"
 OTHER_WRITER = "which may write the same table in other bytes: verify with that version"
 HIDES = "the folder holds what kgreason does not write"
 FOREIGN = (
-    "the folder is not of kgreason and its tables are written otherwise, so whether they tell more than a graph is not "
+    "kgreason did not write this folder and writes its tables otherwise, so whether they hold more than a graph is not "
     "known: name its table in place of the folder to judge the graph alone"
 )
 
 _UNVERIFIED = """UNVERIFIED
 
-What is said below was checked{asked} and does NOT hold, or was not decided. Do not publish this.
+The statements below were checked{asked} and do NOT hold, or were not decided. Do not publish this.
 
 """
 _EXPERIMENT = """EXPERIMENT

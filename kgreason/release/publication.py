@@ -102,10 +102,10 @@ class Folders:
             if folder.is_symlink() or not folder.is_dir():
                 raise ReleaseError(f"{folder} is not a folder", hint="move it away first")
             foreign, there = _foreign(folder), _few(sorted(path.name for path in folder.iterdir()))
-            elsewhere = f"choose another place with --{kind} DIR"
+            elsewhere = f"choose another folder with --{kind} DIR"
             if foreign is None:
                 raise ReleaseError(
-                    f"{folder} does not tell which files kgreason wrote into it (there are {there}), so it is "
+                    f"{folder} does not list the files that kgreason wrote into it (there are {there}), so it is "
                     f"not replaced: its {JSON} is missing, was edited, or is of an earlier version of kgreason",
                     hint=f"move it away, or {elsewhere}",
                 )
@@ -151,7 +151,7 @@ def _check_writable(folder: Path, kind: str) -> None:
     except OSError as error:
         why = f"{nearest} is no folder" if not nearest.is_dir() else f"{nearest}: {error.strerror or error}"
         raise ReleaseError(
-            f"{folder} cannot be made: {why}", hint=f"choose another place with --{kind} DIR"
+            f"{folder} cannot be made: {why}", hint=f"choose another folder with --{kind} DIR"
         ) from error
 
 
@@ -215,7 +215,7 @@ def _named(words: str, sides: Mapping[Side, Path]) -> str:
 def _unwritten(where: str, error: OSError) -> ReleaseError:
     return ReleaseError(
         f"{where}: cannot be written: {error.strerror or error}",
-        hint="choose other places with --release DIR and --private DIR, or make room there",
+        hint="choose other folders with --release DIR and --private DIR, or free space there",
     )
 
 

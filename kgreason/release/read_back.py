@@ -131,7 +131,7 @@ def check_files(folder: Path, kind: str, files: Collection[str]) -> None:
             raise DataError(str(folder / name), "there is no such file", hint=unchanged)
     for path in sorted(folder.iterdir()):
         if path.name not in (*files, *BESIDE):
-            hint = "take it out of the release: what it tells is not looked at"
+            hint = "take it out of the release: its content is not examined"
             raise DataError(str(path), f"this is none of the files of a release of {kind}", hint=hint)
         if not path.is_file():
             what = "a link that leads nowhere" if path.is_symlink() else "no file"
@@ -168,7 +168,7 @@ def check_folder(folder: Path, edges: Sequence[str]) -> None:
 def _unknown(file: str, table: str) -> DataError:
     return DataError(
         file,
-        f"the rules have no edges {table}, so nothing is known of what this table tells",
+        f"the rules have no edges {table}, so it is not known what this table holds",
         hint="take it out of the release, or name the rules that it was made with",
     )
 
@@ -193,9 +193,7 @@ def read_nodes(nodes: SourceSpec) -> list[str]:
     labels: list[str] = list(map(str, raw.columns[0].to_pylist()))
     if headed and raw.names[0] in labels:
         row = labels.index(raw.names[0])
-        raise raw.error(
-            row, f"the name of the column, {raw.names[0]!r}, stands among vertices", hint=UNCHANGED
-        )
+        raise raw.error(row, f"the name of the column, {raw.names[0]!r}, is among vertices", hint=UNCHANGED)
     return labels
 
 

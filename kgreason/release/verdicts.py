@@ -178,6 +178,6 @@ def mapping(
         f"{', '.join(map(str, original.labels[mapping == v]))} all are {released.labels[v]}"
         for v in shared[:SHOWN]
     )
-    detail = f"{len(shared):,} released {who} stand for several originals"
+    detail = f"{len(shared):,} released {who} are assigned to several originals"
     own = f"each of {len(images):,} {who} has its own among {released.n:,}"
     return judged("mapping", words, detail, own, len(shared))

@@ -71,7 +71,7 @@ def test_attack_prints_a_table_and_json(ownership: Path, anywhere: Path) -> None
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--known", "9"], "places of a part of 9 vertices cannot be told apart exactly"),
+        (["--known", "9"], "places of a part of 9 vertices cannot be distinguished exactly"),
         (["--known", "few"], "is no number of vertices"),
         (["--knowledge", "gossip"], "there is no knowledge 'gossip'"),
         (["--seeds", "nowhere.txt"], "nowhere.txt: cannot be read"),

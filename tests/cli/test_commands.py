@@ -944,8 +944,8 @@ def test_verify_a_release_alone(ownership: Path, anywhere: Path) -> None:
     rules = ["--rules", ownership / "control.vada"]
     result = run("verify", "release", *rules, "-x", "1")
     assert result.exit_code == 0, result.output
-    assert "holds, as far as a release alone tells, for k = 3, x = 1" in result.stdout
-    assert "augmentation, labels, weights: only the original could tell" in result.stdout
+    assert "holds, as far as a release alone shows, for k = 3, x = 1" in result.stdout
+    assert "augmentation, labels, weights: only the original could show" in result.stdout
     result = run("verify", "release", *rules, "-x", "3")
     assert result.exit_code == 1
     assert "NOT DECIDED for k = 3, x = 3" in result.stdout

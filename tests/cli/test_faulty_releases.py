@@ -381,7 +381,7 @@ UNREADABLE: list[tuple[str, Change, str, str]] = [
         "another",
     ),
     ("a huge part", part_of_each("9" * 30), f"{PARTS}:2: '999999", "is no number of a part"),
-    ("a foreign digit", part_of_each("٣"), f"{PARTS}:2: '٣' is no number of a part", ""),
+    ("a foreign digit", part_of_each("٣"), f"{PARTS}:2: '٣' is no number of an x-subgraph", ""),
     (
         "empty parts",
         written(PARTS, ""),

@@ -165,8 +165,8 @@ def test_a_failure_leaves_nothing(here: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("a.csv", "b.xyz"), "b.xyz: the name does not tell the format\n  help: say format="),
-        (("a.xyz", "b.csv"), "a.xyz: the name does not tell the format"),
+        (("a.csv", "b.xyz"), "b.xyz: the name does not show the format\n  help: say format="),
+        (("a.xyz", "b.csv"), "a.xyz: the name does not show the format"),
         (("none.csv", "b.csv"), "none.csv: there is no such file"),
         (("a.csv", "b.gml?names=x"), "unknown option 'names' of a gml output"),
         (("a.csv?delim=;", "b.gml"), "unknown option 'delim'"),

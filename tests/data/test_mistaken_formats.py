@@ -42,8 +42,7 @@ def test_statements_in_a_json_file(tmp_path: Path, name: str, statement: dict[st
     text = json.dumps(statement).encode()
     (tmp_path / name).write_bytes(gzip.compress(text) if name.endswith("gz") else text)
     assert failed(f"{tmp_path}/{name}") == (
-        f"{name}: these are statements of BODS, not rows\n"
-        "say format=bods; format=json reads them as they stand"
+        f"{name}: these are statements of BODS, not rows\nsay format=bods; format=json reads them unchanged"
     )
     assert len(read_table(parse_file(f"{tmp_path}/{name}?format=json"))) == 1
     assert read_table(parse_file(f"{tmp_path}/{name}?format=bods")).vertices is not None

@@ -212,7 +212,7 @@ def test_id_spaces(write: Callable[[str, str], Path], tmp_path: Path) -> None:
     write("owns.csv", ":START_ID(Person),:END_ID(Firm),share:double\n1,1,0.5\n1,2,0.25\n")
     folder = f"{tmp_path}?format=neo4j"
     assert fails("own", folder).endswith(
-        ": the id '1' stands in the id spaces 'Person' and 'Firm'\n"
+        ": the id '1' is in the id spaces 'Person' and 'Firm'\n"
         "  help: spaces=true calls it Firm:1 there; spaces=false takes both for one"
     ) or "'Firm' and 'Person'" in fails("own", folder)
     apart = f"{folder}&spaces=true"

@@ -863,7 +863,7 @@ def test_incoming_sums_above_the_bound_are_noted(write: Callable[..., Path]) -> 
         assert notes.said == [
             "warning: own: the incoming weights of 1 vertex sum to more than 1, most at 'c': 1.3; reasoning takes "
             "them as they are, anonymizing draws new ones within the bound: 2 of 2 edges get less weight, 23% less "
-            "or more in the mean, and answers that hang on it are lost"
+            "or more in the mean, and answers that depend on it are lost"
         ]
     notes = Notes()
     stated = load_text(program.text + ' own("a","c",0.7). own("b","c",0.5).')
@@ -1150,10 +1150,10 @@ def test_misfits_are_counted(write: Callable[..., Path]) -> None:
     mapped = FREE + '@mapping("p", 2, "share", "double").'
     assert fails(mapped, "p", path) == (
         "a.csv:3: column 'share': 'n/a' is not a number, as in 0.25 or 25% (2 such cells)\n"
-        "  help: if it stands for a missing value, say nullString=n/a"
+        "  help: if it means a missing value, say nullString=n/a"
     )
     assert fails(OWN, "own", path).endswith(
-        "help: if it stands for a missing value, nullString=n/a and missing=skip leave such rows out"
+        "help: if it means a missing value, nullString=n/a and missing=skip leave such rows out"
     )
     assert len(rows(OWN, "own", path, nullString="n/a", missing="skip")) == 4
 
@@ -1317,9 +1317,9 @@ _FILL = "".join(f"{i},b\n" for i in range(300))
         ('1,"abc', 2, 2, "the quotation mark before 'abc' is never closed"),
         ('"a\r\nb",1\r\n"c,2\r\n', 4, 1, "the quotation mark before 'c,2' is never closed"),
         ('1,"\n"\n2,5"\n3,"say ""hi""\n', 5, 2, """the quotation mark before 'say ""hi""' is never closed"""),
-        ('1,"x"y\n2,z\n', 2, 2, "'y' stands after the closing quotation mark"),
-        ('1,z\n""x,2\n', 3, 1, "'x' stands after the closing quotation mark"),
-        ('1,"a\nb"""c\n', 3, 2, "'c' stands after the closing quotation mark"),
+        ('1,"x"y\n2,z\n', 2, 2, "'y' follows the closing quotation mark"),
+        ('1,z\n""x,2\n', 3, 1, "'x' follows the closing quotation mark"),
+        ('1,"a\nb"""c\n', 3, 2, "'c' follows the closing quotation mark"),
     ],
 )
 def test_quotation_marks_amiss(

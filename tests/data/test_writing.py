@@ -474,7 +474,7 @@ def test_data_of_the_run_are_not_written_over(tmp_path: Path, given: Callable[[P
     facts = Facts.from_rows({"e": [("a", "b")]})
     refused = (
         f"{path}: the output e is not written over the file that d is read from\n"
-        "  help: write it to another place"
+        "  help: write to another file"
     )
     assert failed(lambda: check_outputs(rules, folder=tmp_path, read={"d": source})) == refused
     assert failed(lambda: write_facts(tmp_path, facts, "csv", rules, {"d": source})) == refused
@@ -546,7 +546,7 @@ def test_only_an_earlier_output_is_replaced_where_rules_read_it(tmp_path: Path, 
             lambda: Target.parse("a.parquet?x=1"),
             "unknown option 'x' of a parquet output\n  help: it has none",
         ),
-        (lambda: Target.parse("a"), "the name does not tell the format"),
+        (lambda: Target.parse("a"), "the name does not show the format"),
     ],
 )
 def test_impossible_targets(attempt: Callable[[], Target], words: str) -> None:

@@ -180,7 +180,7 @@ def test_an_improving_value_tells_no_contributions_apart(aggregate, fine):
         load_text("e(1,2). " + text)
     [diagnostic] = caught.value.diagnostics
     assert (
-        diagnostic.message == f"`{aggregate}` tells contributions apart by an aggregate that still improves"
+        diagnostic.message == f"`{aggregate}` distinguishes contributions by an aggregate that still improves"
     )
     assert diagnostic.note == "each value on the way to the last would contribute"
 

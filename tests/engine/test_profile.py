@@ -237,10 +237,10 @@ def test_the_bar_tells_facts_per_second(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize(
     ("kept", "line"),
     [
-        (True, "compiling kernels for this machine: each once, some seconds\n"),
+        (True, "compiling kernels for this machine, once: up to a minute\n"),
         (
             False,
-            "compiling kernels, some seconds in each run: no folder can be written to keep them, "
+            "compiling kernels, up to a minute in each run: no folder is writable to keep them, "
             "NUMBA_CACHE_DIR may name one\n",
         ),
     ],

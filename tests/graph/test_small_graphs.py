@@ -241,7 +241,7 @@ def test_usual_rules_as_the_engine(name: str, graph: KnowledgeGraph, seed: int) 
         ("p(X,Y) :- own(X,Y,W), sqrt(W) > 0.5.", "`sqrt(W)` is more than arithmetic"),
         ("p(X,Y) :- own(X,Y,W), not own(Y,X,W).", "`not own(Y, X, W)` is about a value"),
         ("p(X,Y) :- own(X,Y,W), V = prod(W,<X>), V > 0.5.", "`prod` is none of sum, count, min, max"),
-        ("p(X,Y) :- own(X,Y,W), V = msum(W,<W>), V > 0.5.", "W stands where only vertices can"),
+        ("p(X,Y) :- own(X,Y,W), V = msum(W,<W>), V > 0.5.", "W is where only vertices can be"),
         (
             "p(X,Y) :- own(X,Y,A), own(Y,Z,B), own(Z,T,C), A + B < C.",
             "weights of more than three vertices come together: "

@@ -691,7 +691,7 @@ def test_intervals_hold_the_mean_and_vanish_where_nothing_is_estimated() -> None
         ({"knowledge": "everything"}, "there is no knowledge 'everything'"),
         ({"knowledge": "refinement:x"}, "there is no knowledge 'refinement:x'"),
         ({"knowledge": []}, "no knowledge is named"),
-        ({"known": 9}, "places of a part of 9 vertices cannot be told apart exactly"),
+        ({"known": 9}, "places of a part of 9 vertices cannot be distinguished exactly"),
         ({"known": 0}, "x must be a whole number of at least 1"),
         ({"knowledge": "part:weights+other"}, "which other rules does the attacker have?"),
         (
@@ -740,7 +740,7 @@ def test_places_of_single_vertices(ownership_graph: KnowledgeGraph) -> None:
         known=(1, 8),
     )
     assert found["part:edges", 1].runs["main"].candidates == (7.0,) * 5
-    assert found.notes == ("no connected part has 8 vertices",)
+    assert found.notes == ("no connected subgraph has 8 vertices",)
 
 
 def test_results_are_plain_data(ownership_graph: KnowledgeGraph) -> None:

@@ -357,7 +357,7 @@ def test_the_command_line_says_what_is_lost(tmp_path: Path, monkeypatch: pytest.
     [
         ("original,released\na,0\nb,0\n", "the header must be original,part"),
         ("original,part\na,0\n", "the original vertex 'b' has no row"),
-        ("original,part\na,0\nb,-1\n", "'-1' is no number of a part"),
+        ("original,part\na,0\nb,-1\n", "'-1' is no number of an x-subgraph"),
         ("original,part\na,0\na,1\n", "stands twice"),
         ("original,part\na\n", "a row needs two fields original,part"),
     ],

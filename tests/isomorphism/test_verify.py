@@ -467,7 +467,7 @@ def test_disconnected_release() -> None:
         ([0], "1 entries for 3 original vertices", ()),
         ([0, 7, 1], "1 original vertices have no released ones", ("Biber has none",)),
         ([-1, 1, 2], "1 original vertices have no released ones", ("Adler has none",)),
-        ([3, 3, 6], "1 released vertices stand for several originals", ("Adler, Biber all are r3",)),
+        ([3, 3, 6], "1 released vertices are assigned to several originals", ("Adler, Biber all are r3",)),
     ],
 )
 def test_broken_mapping(mapping: list[int], detail: str, witness: tuple[str, ...]) -> None:
@@ -532,7 +532,7 @@ def test_many_failures_show_some() -> None:
     ring = graph([f"o{v}" for v in range(9)], own=[(v, (v + 1) % 9, 0.2) for v in range(9)])
     released = graph([f"r{v}" for v in range(9)], own=[(v, (v + 1) % 9, 0.3) for v in range(9)])
     item = verify(ring, released, np.arange(9), CONTROL, 2, 3)["images"]
-    assert item.detail == "0 of 9 subgraphs stand at 2 places, δ = 0.000 (0 of 9, exact)"
+    assert item.detail == "0 of 9 subgraphs have 2 places, δ = 0.000 (0 of 9, exact)"
     assert (len(item.witnesses), item.witnesses[-1]) == (6, "... and 4 more")
 
 

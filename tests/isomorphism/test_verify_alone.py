@@ -57,9 +57,7 @@ def test_delta_is_that_of_all_connected_sets(seed: int, x: int, k: int) -> None:
     assert verdict["images"].state == ("holds" if good == total else "undecided" if good else "fails")
 
 
-@pytest.mark.parametrize(
-    ("x", "which"), [(1, "original"), (2, "original with 2 vertices that hang together")]
-)
+@pytest.mark.parametrize(("x", "which"), [(1, "original"), (2, "original with 2 connected vertices")])
 def test_which_originals_a_release_alone_refutes(x: int, which: str) -> None:
     """One vertex with a loop, or two with an edge between them: neither stands at two places."""
     released = graph(["r1", "r2"][:x], own=[(0, x - 1, 0.1)])

@@ -712,7 +712,7 @@ ERRORS = {
 <text>:1:23: error[E306]: there is no parameter 'limt'
   1 | @param("limit", 3). p(${limt}).
     |                       ^^^^^^^
-  note: `${name}` stands for the value that @param("name", value) gives
+  note: `${name}` is the value that @param("name", value) gives
   help: did you mean ${limit}?""",
     ),
 }

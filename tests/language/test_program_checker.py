@@ -167,13 +167,13 @@ from a positive atom of the body or an assignment
 <text>:1:29: error[E103]: `Y > 1` cannot be an argument of an atom
   1 | q(1,2). p(S) :- q(X,Y), q(X,Y > 1), S = 1. p(msum(X)) :- q(X,_).
     |                             ^^^^^
-  note: arguments are values; a condition stands in the body by itself
+  note: arguments are values; a condition is an item of the body by itself
   help: if its value is meant, assign it in the body: `Value = Y > 1`
 
 <text>:1:46: error[E103]: `msum(X)` cannot be an argument of an atom
   1 | q(1,2). p(S) :- q(X,Y), q(X,Y > 1), S = 1. p(msum(X)) :- q(X,_).
     |                                              ^^^^^^^
-  note: arguments are values; a condition stands in the body by itself
+  note: arguments are values; a condition is an item of the body by itself
   help: if its value is meant, assign it in the body: `Value = msum(X)`""",
     ),
     "E104": (

@@ -183,7 +183,7 @@ WARNINGS = {
 <text>:1:11: warning[W507]: the head variable Onwer is not bound in the body, and Owner is not used in the head
   1 | q(1,2). p(Onwer,X) :- q(Owner,X).
     |           ^^^^^
-  note: a variable that only the head has is existential: it stands for a new null
+  note: a variable that only the head has is existential: its value is a new null
   help: did you mean Owner?""",
     ),
     "W507 once": (
@@ -195,7 +195,7 @@ WARNINGS = {
   <text>:1:37: Z occurs only here
   1 | own(1,2,0.5). control(X,Y) :- own(X,Z,W), W > 0.5.
     |                                     ^
-  note: a variable that only the head has is existential: it stands for a new null
+  note: a variable that only the head has is existential: its value is a new null
   help: is Z meant in the head? If not, write `_` for what does not matter""",
     ),
     "W507 several": (
@@ -210,7 +210,7 @@ WARNINGS = {
   <text>:1:37: W occurs only here
   1 | own(1,2,0.5). owner(X,Y) :- own(X,Z,W).
     |                                     ^
-  note: a variable that only the head has is existential: it stands for a new null
+  note: a variable that only the head has is existential: its value is a new null
   help: is one of them meant in the head? If not, write `_` for what does not matter""",
     ),
     "W513": (

@@ -167,7 +167,7 @@ def test_from_triples_to_an_attack(tmp_path: Path, table: str, strategy: Strateg
 def test_the_release_alone_is_judged(tmp_path: Path, table: str) -> None:
     assert anonymize(tmp_path, table, *SECRET, "-k", 5).exit_code == 0
     alone = ok("links", "verify", tmp_path / "release", "-k", 5)
-    assert "sensitive, mapping, labels, values, links: only the original could tell" in alone
+    assert "sensitive, mapping, labels, values, links: only the original could show" in alone
     named = ok("links", "verify", tmp_path / "release", *SECRET)
     assert re.search("checked and kept +sensitive, files, clusters, simple", named)
     more = run("links", "verify", tmp_path / "release", "-k", 9)
@@ -798,6 +798,6 @@ def test_other_rules_need_rules_of_the_truth(tmp_path: Path, table: str) -> None
     asked = ("links", "attack", tmp_path / "release", "--original", table, *MUTUAL, *SECRET)
     known = (*asked, "--mapping", tmp_path / "private")
     for rules in ((), ("--rules", "r.vada")):
-        assert "say his rules by --rules" in refused(*known, *rules, "--other-rules", "s.vada")
+        assert "name the attacker's rules by --rules" in refused(*known, *rules, "--other-rules", "s.vada")
     said = refused(*known, "--noise", "classmates=0.4,groupmates=0.6")
     assert "say --noise once for each" in said

@@ -380,7 +380,7 @@ def swap(line: str) -> str:
 @pytest.mark.parametrize(
     ("file", "change", "said"),
     [
-        ("links.csv", lambda rows: [*rows, rows[1]], r"links\.csv:8: a row that stands again"),
+        ("links.csv", lambda rows: [*rows, rows[1]], r"links\.csv:8: a repeated row"),
         ("links.csv", lambda rows: [r.replace("calls", "likes") for r in rows], "relation 'likes' is not in"),
         ("links.csv", lambda rows: [*rows, "x,calls,y,1\n"], r"links\.csv:8: the node 'x' is not in nodes.csv"),
         ("links.csv", lambda rows: [*rows[:-1], rows[-1].replace(",1", ",0")], r":7: the count is '0'"),
@@ -392,7 +392,7 @@ def swap(line: str) -> str:
         ("nodes.csv", lambda rows: [*rows, rows[1]], r"nodes\.csv:5: the node .* stands twice"),
         ("nodes.csv", lambda rows: [*rows[:-1], "z,0\n"], r"nodes\.csv:4: the size is '0'"),
         ("nodes.csv", lambda rows: rows[:-1], "is not in nodes.csv"),
-        ("attributes.csv", lambda rows: [*rows, rows[-1]], r"attributes\.csv:8: a row that stands again"),
+        ("attributes.csv", lambda rows: [*rows, rows[-1]], r"attributes\.csv:8: a repeated row"),
         ("attributes.csv", lambda rows: [r.replace("year", "job") for r in rows], "attribute 'job' is not in"),
         ("attributes.csv", lambda rows: [*rows[:-1], rows[-1].split(",")[0] + ",year,x\n"], "'x' is no number"),
         ("attributes.csv", lambda rows: [*rows[:-1], rows[-1].split(",")[0] + ",year,\n"], "there is no value"),

@@ -53,7 +53,7 @@ def test_candidates_are_those_of_a_plain_count(
     seen = {one.knowledge: one for one in found.seen}
     true, stands = (
         seen.get(f"{words}values and numbers of links{more}")
-        for words, more in (("true ", ""), ("", ", as they stand"))
+        for words, more in (("true ", ""), ("", ", as released"))
     )
     if true is None or stands is None or true.after is None or stands.after is None:
         assert not graph(before).attributes
@@ -82,7 +82,7 @@ def test_the_command(tmp_path: Path) -> None:
     code, said = run("people", "attack", tmp_path / "r", *original, *levels)
     assert code == 0
     assert said.splitlines()[0].split()[:3] == ["an", "attacker", "knows"]
-    assert "every user has as many candidates as asked for" in said
+    assert "every user has as many candidates as its level" in said
     assert run("people", "attack", tmp_path / "r", *original)[0] == 2  # whose k?
     code, said = run("people", "attack", tmp_path / "r", *original, "-k", 61, "--json")
     told = json.loads(said)

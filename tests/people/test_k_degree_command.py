@@ -160,7 +160,7 @@ def test_a_release_is_verified_and_scored_with_its_schema(table: Path) -> None:
     assert checked.exit_code == 0, checked.output
     assert "holds: k-degree with k = 3" in checked.output
     alone = run("people", "verify", release, "--model", "k-degree", "-k", "3")
-    assert "holds, as far as a release alone tells" in alone.output
+    assert "holds, as far as a release alone shows" in alone.output
     assert run("people", "verify", release, "--model", "k-degree", "-k", "60").exit_code == 1
     scored = run("people", "score", release, *known, "--json")
     assert json.loads(scored.stdout)["structure"] == json.loads(made.stdout)["utility"]["structure"]
@@ -277,12 +277,12 @@ def test_degrees_of_no_graph_are_explained(table: Path) -> None:
         (
             1,
             2,
-            "the graph has 1 user, and each must share his degree with k - 1 = 1 other\n  help: one user alone",
+            "the graph has 1 user, and each user must share a degree with k - 1 = 1 other\n  help: one user alone",
         ),
         (
             2,
             3,
-            "the graph has 2 users, and each must share his degree with k - 1 = 2 others\n  help: lower k",
+            "the graph has 2 users, and each user must share a degree with k - 1 = 2 others\n  help: lower k",
         ),
     ],
 )

@@ -135,7 +135,7 @@ def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
         "empty values, left out: 2 (job 2)",
         "links from a user to itself, left out: 1 (follows 1)",
         "statements that repeat others, counted once: 3 (age 2, follows 1)",
-        "values that are another one's number in other digits (1.0 beside 1), taken for it: 1 (age 1)",
+        "numbers written in several ways (1.0 and 1), read as one value: 1 (age 1)",
         "statements left out as the schema says: 2 (secret 2)",
     ]
 

@@ -167,7 +167,7 @@ def test_models_of_a_series(series: list[People], k: int, data: st.DataObject) -
 
 @st.composite
 def good(draw: st.DrawFn) -> tuple[People, People, dict[str, str]]:
-    """An original, a release of it that is 2-ad at least, and who is who."""
+    """An original, a release of it that is at least 2-ad, and its mapping."""
     groups = draw(st.lists(st.integers(2, 4), min_size=1, max_size=3))
     original, released = list[tuple[str, str, str]](), list[tuple[str, str, str]]()
     links, mapping = list[tuple[str, str, str]](), dict[str, str]()
@@ -331,11 +331,11 @@ def test_rows_of_files_and_of_graphs_are_simple() -> None:
     graph = People(("a", "b")).graph()
     links = {"r": Links(loop, twice), "s": Links(np.array([0, 0]), twice)}
     verdict = verify_people(replace(graph, relations=links), model="k-ad", k=1)
-    assert verdict["simple"].detail == "1 rows stand again, 1 links go from a user to himself"
+    assert verdict["simple"].detail == "1 rows are repeated, 1 links go from a user to itself"
     assert not verdict.holds
-    read = Published(graph, rows=Rows(repeated=2, examples=("relations.csv:7: a row that stands again",)))
+    read = Published(graph, rows=Rows(repeated=2, examples=("relations.csv:7: a repeated row",)))
     verdict = verify_people(read, model="k-ad", k=1)
-    assert verdict["simple"].witnesses == ("relations.csv:7: a row that stands again", "... and 1 more")
+    assert verdict["simple"].witnesses == ("relations.csv:7: a repeated row", "... and 1 more")
 
 
 def test_numbers_are_the_same_in_other_digits() -> None:
@@ -578,7 +578,7 @@ def test_pckga_example_1_and_definition_2() -> None:
     known: Any = {"model": "p-k-ad", "original": original, "mapping": names}
     verdict = verify_people(released.graph(), levels=levels, **known)
     assert verdict.holds
-    assert verdict["levels"].detail == "each of 4 released users has his k: 1 to 2"
+    assert verdict["levels"].detail == "each of 4 released users has its level: 1 to 2"
     more = verify_people(released.graph(), levels={**levels, "Tom": 4}, **known)
     assert more["classes"].witnesses == ("u3: 2 users in the class, k = 4",)
     # whoever of the release is Jane, or nobody is: that cannot be told without the mapping
@@ -654,11 +654,11 @@ def test_a_release_alone(written: Path) -> None:
     result = run("release", "--model", "paired-k-degree", "-k", "2")
     assert result.exit_code == 0
     assert (
-        "undecidable alone                       mapping, users, values, labels, fakes: only the original could tell"
+        "undecidable alone                       mapping, users, values, labels, fakes: only the original could show"
         in result.stdout
     )
-    assert "not protected                           the release tells values of 2 attributes" in result.stdout
-    assert "holds, as far as a release alone tells: paired-k-degree with k = 2" in result.stdout
+    assert "not protected                           the release has values of 2 attributes" in result.stdout
+    assert "holds, as far as a release alone shows: paired-k-degree with k = 2" in result.stdout
 
 
 def test_k_is_3_unless_said(written: Path) -> None:

@@ -1052,7 +1052,7 @@ BAD = [
         "control(X)",
         "E523",
         "control has 2 arguments, not 1",
-        "write control(X1,X2); variables stand for any value",
+        "write control(X1,X2); variables match any value",
     ),
     ('control("A", X)', "E525", '"A" occurs nowhere in the data', 'did you mean "a"?'),
     (

@@ -482,7 +482,7 @@ def test_what_is_seen_of_people_is_what_the_model_promises(users: tuple[Any, Fol
     made, _ = users
     report = kgreason.report(made)
     rows = {row[0]: row for row in table(report, "Candidates").rows}
-    stands = rows["values and numbers of links, as they stand"]
+    stands = rows["values and numbers of links, as released"]
     assert int(stands[2]) == made.verdict.figures.smallest >= 3
     assert int(stands[1]) == 1
     found = figures(report)

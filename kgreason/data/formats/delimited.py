@@ -297,7 +297,7 @@ def _misquoted(file: str, record: str, line: int, delimiter: str, quote: str) ->
         return DataError(file, f"the quotation mark before {shown} is never closed", line, column, hint)
     line += len(re.findall("\r\n?|\n", closed[0]))
     after = _start(re.split(f"[{d}\r\n]", record[closed.end() :], maxsplit=1)[0])
-    return DataError(file, f"{after} stands after the closing quotation mark", line, column, hint)
+    return DataError(file, f"{after} follows the closing quotation mark", line, column, hint)
 
 
 def _start(text: str) -> str:

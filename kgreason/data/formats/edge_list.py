@@ -174,7 +174,7 @@ def write_edges(path: Path, facts: Facts, predicate: str, _: Sequence[str], targ
 def _check(file: str, column: TextColumn, delimiter: str, *, first: bool) -> None:
     """Check that a reader splits the values as they were written."""
     if first_with(column, "^$") is not None:
-        raise DataError(file, "an edge list has no place for an empty value", hint="csv and parquet have one")
+        raise DataError(file, "an edge list cannot hold an empty value", hint="csv and parquet have one")
     mark = rf"\x{{{ord(delimiter):X}}}"
     marks = {" ": r"\s\v,", "\t": r"\t\n", ",": r",\t\n"}.get(delimiter, rf"{mark}\n")
     odd = first_with(column, f"[{marks}]")

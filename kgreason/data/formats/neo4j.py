@@ -101,7 +101,7 @@ def fields_of(file: str, line: int, cells: Sequence[str]) -> tuple[Field, ...]:
     if "ID" in roles or {"START_ID", "END_ID"}.issubset(roles):
         return fields
     what = "this is no header of Neo4j: it names neither :ID nor :START_ID and :END_ID"
-    hint = "a header in a file of its own stands first: format=neo4j of nodes-header.csv,nodes.csv"
+    hint = "a header in a file of its own comes first: format=neo4j of nodes-header.csv,nodes.csv"
     raise DataError(file, what, line, hint=hint)
 
 
@@ -192,7 +192,7 @@ class _Table:
         for one, two in itertools.combinations(ids, 2):
             both = ids[two].filter(pc.is_in(ids[two], ids[one]))
             if len(both):
-                what = f"the id {both[0].as_py()!r} stands in the id spaces {one!r} and {two!r}"
+                what = f"the id {both[0].as_py()!r} is in the id spaces {one!r} and {two!r}"
                 hint = f"spaces=true calls it {two}:{both[0].as_py()} there; spaces=false takes both for one"
                 raise DataError(self.file, what, hint=hint)
 

@@ -258,7 +258,7 @@ class _Reader:
         arguments = self._arguments(rows)
         if arguments:
             if len(pairs):
-                what = f"{self._options.predicate} stands both between pairs and over facts of its class"
+                what = f"{self._options.predicate} is both a predicate of pairs and a class of facts"
                 raise self._wrong(what, "class= reads the facts alone")
             columns = {argument: self._cells(found) for argument, found in arguments.items()}
             return self._raw(columns, [argument for argument in arguments if argument != "weight"])

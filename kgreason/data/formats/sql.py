@@ -142,7 +142,7 @@ def _writing(path: Path, errors: type[Exception], table: str = "") -> Iterator[N
     except errors as error:
         reason = str(error).splitlines()[0]
         what = f"the table {table} cannot be written" if table else "cannot be written"
-        hint = "is another program using the database, or is it read-only? choose another place"
+        hint = "is another program using the database, or is it read-only? choose another folder"
         if any(words in reason for words in ("No space left", "is full", "File too large")):
-            reason, hint = "no space left on device", f"choose another place, or make room in {path.parent}"
+            reason, hint = "no space left on device", f"choose another folder, or free space in {path.parent}"
         raise ReleaseError(f"{path}: {what}: {reason}", hint=hint) from error

@@ -230,4 +230,4 @@ class NormalRule:
 
 
 def _no_vertex(term: Expression) -> Unfit:
-    return Unfit(f"{term} stands where only vertices can")
+    return Unfit(f"{term} is where only vertices can be")

@@ -168,7 +168,7 @@ def census(adjacency: Adjacency, x: int, limit: int | None = None) -> Census:
         raise ValueError(f"x must be at least 1, not {x}")
     if not adjacency.fits(x):
         raise AnonymizationError(
-            f"the graph has too many kinds of parallel edges and loops to tell subgraphs with {x} vertices apart",
+            f"the graph has too many kinds of parallel edges and loops to distinguish subgraphs of {x} vertices",
             hint="choose a smaller x, or KLONE, which protects every x",
         )
     if x <= 2:

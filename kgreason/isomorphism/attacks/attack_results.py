@@ -369,19 +369,19 @@ def _legend(found: Attacks) -> Iterator[str]:
     """Explanations of the columns that are in use."""
     reasons = {attack.promise.reason for attack in found.attacks if attack.promise}
     sizes = ", ".join(map(str, found.x))
-    yield "x'          vertices of the part of the original that the attacker knows"
-    yield "candidates  places in the release that fit this knowledge: least..median..greatest"
-    yield "found       chance to pick the true place among the candidates, mean over the targets (95 % interval)"
-    yield "unique      targets whose true place is the only candidate"
+    yield "x'          vertices of the subgraph of the original that the attacker knows"
+    yield "candidates  occurrences in the release that fit this knowledge: least..median..greatest"
+    yield "found       probability to pick the true candidate, mean over the targets (95 % interval)"
+    yield "unique      targets that are the only candidate"
     yield "naive       found without any knowledge"
-    yield "others      found with the knowledge of somebody who is not in the data"
+    yield "others      found with the knowledge of a target that is not in the data"
     yield "before      found in the original"
     yield "filtered    found in the release without implausible edges"
-    yield f"guarantee   promised: covered by -k {found.k} -x {sizes}; resists: every target keeps {found.k} places"
+    yield f"guarantee   promised: covered by -k {found.k} -x {sizes}; resists: every target keeps {found.k} occurrences"
     yield "            that share no vertex and differ in all degrees; succeeds n/m: n of m targets do not"
     if any(reason.startswith("x'") for reason in reasons):
-        yield f"            not asked (x' > ... or < ...): -x {sizes} does not cover parts of this size. KLONE promises"
-        yield "            every size: name this one by -x, too, for its releases"
+        yield f"            not asked (x' > ... or < ...): -x {sizes} does not cover subgraphs of this size. KLONE"
+        yield "            promises every size: name this one by -x, too, for its releases"
     if "other rules" in reasons:
         yield "            not asked (other rules): the definition knows the rules of the release alone"
     if "original weights" in reasons:
@@ -397,9 +397,9 @@ def _rest(found: Attacks) -> Iterator[str]:
     )
     yield from found.notes
     if found.broken:
-        yield "BROKEN: an attacker against whom the guarantee protects tells some places apart"
+        yield "BROKEN: an attacker against whom the guarantee protects distinguishes some occurrences"
     if found.undecided:
-        yield "UNDECIDED: it is not known whether the guarantee stands up to an attacker against whom it protects"
+        yield "UNDECIDED: it is not known whether the guarantee holds against an attacker against whom it protects"
     exposed = [(e, attack) for attack in found.attacks for e in attack.exposed if e.found >= NOTED]
     first = dict[str, str]()
     for e, attack in sorted(exposed, key=lambda pair: (-pair[0].found, pair[0].vertex)):

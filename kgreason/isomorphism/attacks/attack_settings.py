@@ -160,8 +160,8 @@ def parts_known(known: object, x: Sequence[int], n: int) -> tuple[int, ...]:
     sizes = attacked_sizes(known) if known is not None else tuple(s for s in around if s <= n) or (1,)
     if sizes[-1] > LARGEST:
         raise AnonymizationError(
-            f"places of a part of {sizes[-1]} vertices cannot be told apart exactly",
-            hint=f"let attackers know parts of at most {LARGEST} vertices: --known {LARGEST}",
+            f"places of a part of {sizes[-1]} vertices cannot be distinguished exactly",
+            hint=f"let attackers know subgraphs of at most {LARGEST} vertices: --known {LARGEST}",
         )
     return sizes
 

@@ -230,7 +230,7 @@ class _Panel:
             main = drawn.get("main") if world.drawn is worlds["main"].drawn else None
             drawn[run] = main or draw_parts(world.drawn, size, self.setting.targets, self.rng)
         if rows and not len(drawn["main"].members):
-            self.notes.append(f"no connected part has {size} vertices")
+            self.notes.append(f"no connected subgraph has {size} vertices")
             return []
         done: dict[object, Attack] = {}
         attacks = []

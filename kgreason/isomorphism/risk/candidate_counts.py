@@ -39,7 +39,7 @@ MOST_EDGES = 50_000  # of both graphs; above, x-subgraphs are not examined
 LARGEST = 5  # vertices of an x-subgraph
 NEIGHBOURHOODS = 1 << 20  # edges of all neighbourhoods; above, neighbourhoods are not examined
 REFINED = 200_000  # edges of both graphs; above, only degrees are examined
-TOO_LARGE = "not looked at, the graphs are too large for a report; `kgreason attack` looks"
+TOO_LARGE = "not examined: the graphs are too large for a report; `kgreason attack` examines them"
 GROUND = next(part for part in PARTS if part.name == "part:edges")
 RULES = next(part for part in PARTS if part.name == "part:weights+rules")
 

@@ -164,7 +164,7 @@ def faults_of_copies(
     if placed.shape[1] != attacked.n or (placed < 0).any() or (placed >= released.n).any():
         return ("its copies are not of vertices of this release",)
     vertices, count = np.unique(placed, return_counts=True)
-    shared = (f"{v} is the place of several vertices" for v in released.labels[vertices[count > 1]].tolist())
+    shared = (f"{v} is assigned to several vertices" for v in released.labels[vertices[count > 1]].tolist())
     return listing(
         [*shared, *_equal_traits(attacked, released, placed), *_differences(attacked, released, placed)]
     )

@@ -86,7 +86,7 @@ def verify(
     >>> verdict["augmentation"].holds, verdict["images"].holds
     (True, False)
     >>> print(verdict["images"].detail)
-    0 of 1 subgraphs stand at 2 places, δ = 0.000 (0 of 1, exact)
+    0 of 1 subgraphs have 2 places, δ = 0.000 (0 of 1, exact)
     """
     original, released = original.distinct(), released.distinct()
     mapped = shared.mapping(original, released, mapping)
@@ -213,7 +213,7 @@ def _images(name: str, delta: Delta, words: tuple[str, ...], k: int) -> Item:
                 f"none of {delta.population:,} subgraphs was drawn: ask for this number of vertices alone"
             )
         return Item(name, False, detail, undecided=True)
-    detail = f"{delta.satisfied:,} of {delta.total:,} subgraphs stand at {k} places, δ = {delta}"
+    detail = f"{delta.satisfied:,} of {delta.total:,} subgraphs have {k} places, δ = {delta}"
     return Item(name, not failed, detail, words, undecided=0 < failed == delta.undecided)
 
 
@@ -294,7 +294,7 @@ def verify_alone(
     >>> edges = [("p", "q", 0.7), ("p", "r", 0.4), ("q", "r", 0.9)]
     >>> verdict = verify_alone(KnowledgeGraph.from_edges(edges, relation="own"), rules, k=2, x=1)
     >>> print(verdict.state, verdict["images"].detail, sep=": ")
-    holds: 3 of 3 connected sets of the release stand at 2 places, and so do all of any original
+    holds: 3 of 3 connected sets of the release have 2 places, and so do all of any original
     """
     released = released.distinct()
     items = [
@@ -323,26 +323,26 @@ def _distinct_labels(released: KnowledgeGraph) -> Item:
     double = labels[count > 1]
     if len(double):
         return Item(
-            "distinct labels", False, f"{len(double):,} labels stand at several vertices", listing(double)
+            "distinct labels", False, f"{len(double):,} labels belong to several vertices", listing(double)
         )
-    form = "they differ in form: do they tell something?"
+    form = "they differ in form: do they carry information?"
     if are_numbers(released):
         form = f"they are the numbers 1 to {released.n:,}"
     elif all(re.fullmatch("[a-z0-9]*", v) and len(v) == len(labels[0]) for v in labels.tolist()):
         form = "all are letters and digits of one length"
-    return Item("distinct labels", True, f"each stands once; {form}")
+    return Item("distinct labels", True, f"each occurs once; {form}")
 
 
 def _images_alone(name: str, delta: Delta, words: tuple[str, ...], k: int, x: int, smaller: bool) -> Item:
     """Item 4 for every possible original."""
     failed = delta.total - delta.satisfied
-    some = f"{delta.satisfied:,} of {delta.total:,} connected sets of the release stand at {k} places"
+    some = f"{delta.satisfied:,} of {delta.total:,} connected sets of the release have {k} places"
     if delta.sampled:
         return Item(name, False, f"{some}, a sample: δ of the release = {delta}", words, undecided=True)
     if not failed:
         which = "original" if smaller else "original without components of fewer vertices"
         return Item(name, True, f"{some}, and so do all of any {which}")
     if not delta.satisfied and not delta.undecided:
-        which = "original" if x == 1 else f"original with {x} vertices that hang together"
+        which = "original" if x == 1 else f"original with {x} connected vertices"
         return Item(name, False, f"{some}, and so does none of any {which}", words)
     return Item(name, False, f"{some}; the others may be synthetic", words, undecided=True)

@@ -132,7 +132,7 @@ def labels(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices
         if mapping is not None:
             return _new_numbers(original, released, mapping, form)
         if not found.holds:
-            return Item("labels", False, f"{form}; a mapping would tell if they are new", undecided=True)
+            return Item("labels", False, f"{form}; a mapping would show whether they are new", undecided=True)
     return found
 
 

@@ -150,7 +150,7 @@ def _source(
     if any(map(names_password, options)) or in_address(" ".join(words)):
         findings.add(
             "E208",
-            "a rule file is no place for a password",
+            "a rule file must not hold a password",
             clause.arguments[1].span,
             note="who may read the rules could read the database; libpq finds the password where you keep it",
             hint=HINT,

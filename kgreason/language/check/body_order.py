@@ -308,7 +308,7 @@ class Terms:
                 "E103",
                 f"`{argument}` cannot be an argument of an atom",
                 argument.span,
-                note="arguments are values; a condition stands in the body by itself",
+                note="arguments are values; a condition is an item of the body by itself",
                 hint=f"if its value is meant, assign it in the body: `Value = {argument}`",
             )
         elif fine and (fine := well_formed(argument, self.findings)):

@@ -102,7 +102,7 @@ class Reach:
             "E211",
             f"the rules name a server: {source.path}",
             source.span,
-            note="whoever wrote the rules would use the server with your rights, and could have your password sent "
+            note="the author of the rules would use the server with your rights, and could have your password sent "
             "to a server of theirs",
             hint=ALLOW + written,
         )

@@ -123,10 +123,10 @@ class _KeyedSearch:
                 for origin in [o for name in contributors or () for o in origins.get(name, ())]:
                     self.findings.add(
                         "E118",
-                        f"`{node}` tells contributions apart by an aggregate that still improves",
+                        f"`{node}` distinguishes contributions by an aggregate that still improves",
                         node.span,
                         note="each value on the way to the last would contribute",
-                        hint="tell them apart by other variables of the body, or aggregate in a rule outside the "
+                        hint="distinguish them by other variables of the body, or aggregate in a rule outside the "
                         "recursion",
                         related=(origin.related,),
                     )

@@ -178,7 +178,7 @@ class Safety:
             "W507",
             f"the head variable {invented} is not bound in the body, and {twin} is not used in the head",
             invented.span,
-            note="a variable that only the head has is existential: it stands for a new null",
+            note="a variable that only the head has is existential: its value is a new null",
             hint=f"did you mean {twin}?",
         )
         return True
@@ -194,7 +194,7 @@ class Safety:
             "W507",
             f"{first} occurs only in the head, so it is a labelled null, and {listed} only once",
             first.span,
-            note="a variable that only the head has is existential: it stands for a new null",
+            note="a variable that only the head has is existential: its value is a new null",
             hint=f"is {'one of them' if rest else last} meant in the head? "
             "If not, write `_` for what does not matter",
             related=tuple((v.span, f"{v} occurs only here") for v in once[:3]),

@@ -302,5 +302,5 @@ def warn_unwarded(strata: Sequence[Stratum], nullable: Collection[Position], fin
                 note="a rule is warded if its dangerous variables (nulls in the body and in the head) occur in one "
                 "body atom that shares no nulls with the others; without that the chase might never end, so nulls "
                 "are nested to a depth (--depth)",
-                hint="`kgreason check --explain` tells which positions can hold nulls and why",
+                hint="`kgreason check --explain` shows which positions can hold nulls and why",
             )

@@ -211,7 +211,9 @@ def _with_label(clause: Bodied, label: Annotation, found: list[Diagnostic]) -> B
     if isinstance(clause, Rule):
         return replace(clause, weight=float(weight))
     message = "this label gives a probability to what is no rule"
-    note = "a probability tells how often the body of a rule causes its head; equalities and constraints have none"
+    note = (
+        "a probability is how often the body of a rule causes its head; equalities and constraints have none"
+    )
     found.append(Diagnostic("E018", message, label.span, note, 'write `@label("name")`'))
     return clause
 

@@ -200,7 +200,7 @@ class Builder(Transformer[Token, list[Clause]]):
             "E306",
             f"there is no parameter {name!r}",
             span,
-            note='`${name}` stands for the value that @param("name", value) gives',
+            note='`${name}` is the value that @param("name", value) gives',
             hint=meant(name, self.parameters, "${{{}}}") or f'add @param("{name}", ...)',
         )
         return UNKNOWN

@@ -72,7 +72,7 @@ def slots_of(each: Counts | int, pairs: Counts) -> Counts:
     """Number of slots of all pairs with `each` slots; `AnonymizationError` if there are more than `MOST` in all."""
     if (np.asarray(each, dtype=np.float64) * pairs).sum() >= MOST:
         raise AnonymizationError(
-            "the release has larger counts than can be reckoned with",
+            "the release has counts that are too large to compute with",
             hint="is this the release of this original?",
         )
     return each * pairs

@@ -117,7 +117,7 @@ class Noise:
             known = ", ".join(map(repr, self.weights)) or "none"
             raise AnonymizationError(
                 f"the relation {name!r} of the release has no weight (there are: {known})",
-                hint="give each observed relation a probability; 0 says that it tells nothing",
+                hint="give each observed relation a probability; 0 says that it is no evidence",
             )
         return self.weights[name]
 
@@ -142,7 +142,7 @@ class Knowledge:
         if name not in self.limits or name not in self.totals:
             raise AnonymizationError(
                 f"nothing is known of the relation {name!r} of the release",
-                hint="tell how many links of it the original has, and the most between two entities",
+                hint="give the number of its links in the original, and the most between two entities",
             )
         return self.limits[name], self.totals[name]
 

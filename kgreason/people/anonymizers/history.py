@@ -124,7 +124,7 @@ class History:
         if fewest < self.k:
             raise AnonymizationError(
                 f"only {fewest} users have the same series, not {self.k}: this release would break its promise",
-                hint="the functions that cluster and generalize must make at least k users alike",
+                hint="the functions that cluster and generalize must give classes of at least k users",
             )
         return whole._trimmed()
 

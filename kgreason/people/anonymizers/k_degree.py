@@ -252,7 +252,7 @@ def _relation(graph: PeopleGraph, k: int) -> tuple[str, Links]:
         raise AnonymizationError(
             f"k-degree is of graphs with one relation, and this one has {len(graph.relations)} "
             f"({', '.join(graph.relations)})",
-            hint="leave the others out, or take --method cdga, which makes the degrees of each alike",
+            hint="name one relation, or take --method cdga, which anonymizes the degrees of each",
         )
     ((name, links),) = graph.relations.items()
     if not links.mutual:
@@ -264,7 +264,7 @@ def _relation(graph: PeopleGraph, k: int) -> tuple[str, Links]:
     if graph.n < k:
         many, others = (f"{i:,} {what}{'s' * (i > 1)}" for i, what in ((graph.n, "user"), (k - 1, "other")))
         raise AnonymizationError(
-            f"the graph has {many}, and each must share his degree with k - 1 = {others}",
+            f"the graph has {many}, and each user must share a degree with k - 1 = {others}",
             hint="lower k"
             if graph.n > 1
             else "one user alone cannot be anonymous: is this all of the graph?",

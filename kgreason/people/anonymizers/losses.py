@@ -215,7 +215,7 @@ class _Loss(ABC):
         if not 0 <= alpha <= 1:
             raise AnonymizationError(
                 f"the share alpha of attributes in the loss must be between 0 and 1, not {alpha}",
-                hint="0.5 weighs attributes and degrees alike",
+                hint="0.5 gives attributes and degrees equal weight",
             )
         self._n = graph.n
         self._degree = np.ascontiguousarray(

@@ -110,12 +110,12 @@ def _check(graph: PeopleGraph, levels: Levels, settings: Settings) -> None:
     if settings.method in ("cdga", "k-degree") and graph.attributes:
         some = ", ".join(graph.attributes)
         raise AnonymizationError(
-            f"{settings.method} makes degrees alike, not attributes, and this graph has some ({some})",
+            f"{settings.method} anonymizes degrees, not attributes, and this graph has some ({some})",
             hint="take --method ckga or pckga, or leave the attributes out",
         )
     if not graph.attributes and not graph.relations:
         raise AnonymizationError(
-            "the graph has neither attributes nor relations: there is nothing to make alike",
+            "the graph has neither attributes nor relations: there is nothing to anonymize",
             hint="name attributes or relations: in a schema under [kinds], or by --attributes and --relations",
         )
     if settings.clustering in ("degrees", "merging") and not graph.relations:
@@ -173,7 +173,7 @@ class Clustering:
         generalization. An `AnonymizationError` if no user is left.
         """
         found = list(self.candidates())
-        self.progress.step("Making users alike")
+        self.progress.step("Generalizing users")
         if len(found) == 1 and (found[0] >= 0).any():
             return generalize(self.graph, found[0], self.rng)
         best, least = None, np.inf

@@ -121,7 +121,7 @@ def adopted(distance: Distance, clusters: Clusters, levels: Levels, tau: float) 
     """
     if not 0 <= tau <= 1:
         raise AnonymizationError(
-            f"tau must be between 0 and 1, not {tau:g}", hint="1 removes nobody who can be with others"
+            f"tau must be between 0 and 1, not {tau:g}", hint="1 removes no user who can join a cluster"
         )
     found = invalid_removal(clusters, levels)
     size, highest = sizes(found), _highest_levels(found, levels)

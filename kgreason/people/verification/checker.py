@@ -28,17 +28,17 @@ from kgreason.release.verdicts import SHOWN, Item, judged, listing, no_label_kep
 
 INFORMATION = "values and degrees"
 NEEDED = (
-    "mapping: whether each user has a released user of his own",
-    "users: whether each user is released or said to be removed",
+    "mapping: whether each user has a released user of its own",
+    "users: whether each user is released or listed as removed",
     "values: whether released users have the values that they had",
     "labels: whether original names are in the release",
-    "fakes: how many released users stand for nobody",
+    "fakes: number of synthetic users",
 )
 NEEDED_OF_DEGREES = (
-    "mapping: whether each user has a released user of his own",
+    "mapping: whether each user has a released user of its own",
     "labels: whether original names are in the release",
     "users: whether all users are released",
-    "fakes: how many released users stand for nobody",
+    "fakes: number of synthetic users",
 )
 NEEDED_EDGES = "edges: whether all original edges are in the release"
 NEEDED_OVER = "names: whether users keep their released names"
@@ -78,7 +78,7 @@ def demands_of(levels: Mapping[str, int] | Counts, release: Published) -> Demand
         )
     more = f" ({len(lacking):,} such of {len(asked):,} users)" if len(lacking) > 1 else ""
     raise AnonymizationError(
-        f"the user {lacking[0]!r} has no k{more}", hint="name the k of every user, 1 for who asks for nothing"
+        f"the user {lacking[0]!r} has no k{more}", hint="name the k of every user, 1 for no protection"
     )
 
 
@@ -168,7 +168,7 @@ def _personalized(release: Published, demands: Demands) -> PeopleVerdict:
     if demands.original:
         if source is None or not conditions.mapping(release, source).holds:
             item, figures = shared_by_anyone(found, levels, INFORMATION)
-            needed = () if source else ("levels: whether each released user has the k of his original",)
+            needed = () if source else ("levels: whether each released user has the level of its original",)
             return PeopleVerdict("p-k-ad", None, 1, (item,), figures, needed)
         levels = _carried(levels, source, release.graph.n)
     item, figures = shared(found, release.graph.labels, np.maximum(levels, 1), INFORMATION)
@@ -208,7 +208,7 @@ def _besides(release: Published, model: PeopleModel, *, mutual: bool, all_edges:
         return [*items, *(Item(name, False, broken, undecided=True) for name in lost)]
     items.append(_users(source) if plain else conditions.users(source))
     if model == "paired-k-degree" and not graph.attributes:
-        items.append(Item("values", True, "the release tells no values: the model is of degrees"))
+        items.append(Item("values", True, "the release has no values: the model is of degrees"))
     elif not plain:
         items.append(conditions.values(release, source))
     items.append(conditions.fakes(release, source, allowed=model == "kw-tad"))
@@ -243,13 +243,13 @@ def _levels(levels: Counts, graph: PeopleGraph) -> Item:
         words = listing(map(str, graph.labels[without[:SHOWN]]), len(without))
         return Item("levels", False, f"{len(without):,} released users have no k", words)
     between = f"{levels.min()} to {levels.max()}" if len(levels) else "none"
-    return Item("levels", True, f"each of {graph.n:,} released users has his k: {between}")
+    return Item("levels", True, f"each of {graph.n:,} released users has its level: {between}")
 
 
 def _unprotected_values(graph: PeopleGraph) -> str:
     many = len(graph.attributes)
     return (
-        f"the release tells values of {many:,} attribute{'s' * (many > 1)}, which paired-k-degree does not protect, "
+        f"the release has values of {many:,} attribute{'s' * (many > 1)}, which paired-k-degree does not protect, "
         "but k-ad does"
     )
 
@@ -311,8 +311,8 @@ def _relation(graph: PeopleGraph, source: Source | None) -> Item:
 def _attributes(graph: PeopleGraph) -> Item:
     """Condition: no attributes are released."""
     names = sorted(graph.attributes)
-    what = f"values of {len(names):,} attribute{'s' * (len(names) > 1)}, which tell users apart"
-    return judged("attributes", names, f"the release tells {what}", "the release tells no values")
+    what = f"values of {len(names):,} attribute{'s' * (len(names) > 1)}, which distinguish users"
+    return judged("attributes", names, f"the release tells {what}", "the release has no values")
 
 
 def _notes(graph: PeopleGraph, source: Source) -> Iterator[str]:

@@ -22,8 +22,8 @@ def simple(release: Published) -> Item:
     rows = release.rows or Rows()
     again, own = _repeated(release.graph), _loops(release.graph)
     repeated, loops = rows.repeated + len(again), rows.loops + len(own)
-    detail = f"{repeated:,} rows stand again, {loops:,} links go from a user to himself"
-    holds = "no triple stands twice, no user has a link to himself"
+    detail = f"{repeated:,} rows are repeated, {loops:,} links go from a user to itself"
+    holds = "no triple is repeated, no user has a link to itself"
     return judged("simple", [*rows.examples, *again, *own][:SHOWN], detail, holds, repeated + loops)
 
 
@@ -65,7 +65,7 @@ def users(source: Source) -> Item:
     lost = np.flatnonzero(source.mapping == UNLISTED)
     removed = int(np.count_nonzero(source.mapping == REMOVED))
     kept = len(source.mapping) - removed
-    fails = f"{len(lost):,} original users are neither released nor said to be removed"
+    fails = f"{len(lost):,} original users are neither released nor listed as removed"
     holds = f"{kept:,} of {len(source.mapping):,} users are released, {removed:,} removed"
     return judged("users", map(str, source.graph.labels[lost[:SHOWN]]), fails, holds, len(lost))
 
@@ -97,8 +97,8 @@ def fakes(release: Published, source: Source, allowed: bool) -> Item:
     real[source.mapping[source.mapping >= 0]] = True
     fake = np.flatnonzero(~real)
     refused = fake[:0] if allowed else fake
-    fails = f"{len(fake):,} released users stand for nobody, and this model adds none"
-    holds = f"{len(fake):,} of {release.graph.n:,} released users stand for nobody"
+    fails = f"{len(fake):,} released users are synthetic, and this model adds none"
+    holds = f"{len(fake):,} of {release.graph.n:,} released users are synthetic"
     return judged("fakes", map(str, release.graph.labels[refused[:SHOWN]]), fails, holds, len(refused))
 
 
@@ -169,12 +169,12 @@ def _repeated(graph: PeopleGraph) -> list[str]:
         again = keys[1:][keys[1:] == keys[:-1]]
         words += [f"{name}: a triple of {graph.labels[u]} stands again" for u in again // size]
     doubles = len(graph.labels) - len(set(graph.labels.tolist()))
-    return words + doubles * ["a name stands again"]
+    return words + doubles * ["a name is repeated"]
 
 
 def _loops(graph: PeopleGraph) -> list[str]:
     return [
-        f"{name}: {graph.labels[u]} has a link to himself"
+        f"{name}: {graph.labels[u]} has a link to itself"
         for name, links in graph.relations.items()
         for u in links.source[links.source == links.target]
     ]

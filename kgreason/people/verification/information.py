@@ -154,15 +154,19 @@ def shared_by_anyone(classes: Classes, levels: Counts, what: str) -> tuple[Item,
     figures = Figures(n, len(np.unique(classes)), smallest, None, None)
     highest = int(levels.max(initial=1))
     if not n or smallest >= highest:
-        every = f"each of {n:,} users shares {what} with enough others, whoever has the highest k, {highest}"
+        every = (
+            f"each of {n:,} users shares {what} with enough others, whichever has the highest k, {highest}"
+        )
         return Item("classes", True, every), figures
     spare = np.ones(max(n - len(levels), 0), dtype=np.int64)
     lowest = np.sort(np.concatenate([spare, levels]))[:n]
     # A suitable bijection exists if and only if the one of the ascending order is suitable.
     if (lowest > size).any():
-        never = f"users share {what} with too few, whoever of them has which k of the table"
+        never = f"users share {what} with too few, in whatever order they have the levels of the table"
         return Item("classes", False, never), figures
-    unknown = f"the smallest class has {_counted(smallest)}, the highest k is {highest}, and whose it is is not said"
+    unknown = (
+        f"the smallest class has {_counted(smallest)}, the highest k is {highest}, but no mapping is given"
+    )
     return Item("classes", False, unknown, undecided=True), figures
 
 

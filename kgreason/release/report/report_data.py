@@ -305,7 +305,7 @@ def _lacks(item: Item) -> str:
     if isinstance(item, Picture):
         n = len(item.labels)
         if {len(item.x), len(item.y), len(item.synthetic)} != {n}:
-            return "has not a place for each vertex"
+            return "does not cover each vertex"
         if any(not 0 <= end < n for edge in item.edges for end in edge[:2]):
             return "has an edge of a vertex that it has not"
     return ""

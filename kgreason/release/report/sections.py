@@ -73,7 +73,7 @@ def findings(verdict: Examined) -> tuple[Finding, ...]:
     items = sorted(verdict.items, key=lambda item: ORDER.index(item.state))
     found = [Finding(i.name, i.state, i.detail, i.witnesses, term_of(i.name)) for i in items]
     for name, _, what in (text.partition(": ") for text in verdict.needs_original):
-        detail = f"only the original could tell: {what}"
+        detail = f"only the original could show: {what}"
         found.append(Finding(name, "undecided", detail, (), term_of(name)))
     return tuple(found)
 
@@ -109,8 +109,8 @@ def drawn(
     if rng is None or not original.n:
         return ()
     lead = (
-        "The same part of the graph before and after; synthetic vertices and edges are marked. Only you see this: "
-        "the release does not tell which they are."
+        "The same part of the graph before and after; synthetic vertices and edges are marked. Only the owner sees "
+        "this: the release does not mark them."
     )
     return (Section("Picture", lead, pictures(original, released, mapping, rng)),)
 
