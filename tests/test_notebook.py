@@ -151,7 +151,7 @@ VIEWS: dict[str, tuple[Callable[[], Any], str, tuple[str, ...]]] = {
     "Original": (
         lambda: of_links().original,
         r"<Original: <LinkGraph .*>; sensitive: friends \d+>",
-        ("must not be told",),
+        ("must not be disclosed",),
     ),
     "Released": (
         lambda: of_links().release.released,

@@ -225,7 +225,7 @@ no vertex; between any two of them all vertices differ in label, in-degree and o
 K_ISO = """This graph consists of {k} isomorphic blocks without edges between them, so every subgraph of a block
 occurs at least {k} times. Edges of the original were deleted and others inserted for that.
 
-NOT PROTECTED: edges that the rules derive may differ between the blocks and distinguish them. Corresponding vertices of
+NOT PROTECTED: derived edges, which may differ between the blocks and distinguish them. Corresponding vertices of
 different blocks have the same degrees. This is a baseline for comparison.
 """
 CUT = """The graph was split into parts. Original edges between parts were removed, and the guarantee holds for

@@ -108,8 +108,8 @@ person is, with which values and numbers of links, finds at least {k} users with
 }
 UNPROTECTED = """single links (an attacker who knows links among several people may follow them), what all
 users of one class have in common, and that a person with a rare value is among these people."""
-OF_DEGREES = """single links (an attacker who knows links among several people may follow them), the degrees of the
-neighbours of a person, and other knowledge of the neighbourhood of a person."""
+OF_DEGREES = """single links (an attacker who knows links among several people may follow them), the degrees of
+the neighbours of a person, and other knowledge of the neighbourhood of a person."""
 LINKS: dict[Construction, str] = {
     "relaxed": "some were added, some removed",
     "supergraph": "some were added, none removed",

@@ -94,9 +94,9 @@ def test_anonymize_tells_what_x_leaves_out(
 ) -> None:
     result = run("anonymize", "--rules", ownership / "control.vada", "-k", "2", "--trials", "1", *options)
     assert result.exit_code == 0, result.output
-    note = "-x 3 asks for parts of 3 vertices, which does not cover smaller ones"
+    note = "-x 3 covers subgraphs of 3 vertices, not smaller ones"
     assert (note in result.stderr) == told
-    assert ("-x 2..3 asks for them, too" in result.stderr) == told
+    assert ("-x 2..3 covers them, too" in result.stderr) == told
     assert "and fewer" not in result.stdout
 
 
@@ -357,7 +357,7 @@ def test_force_spares_foreign_files(ownership: Path, anywhere: Path, folder: str
     (anywhere / folder / "thesis.csv").write_text("years of work")
     result = anonymize(ownership, "--force")
     assert result.exit_code == 2
-    what = "holds files that kgreason did not write" if mixed else "does not tell which files kgreason wrote"
+    what = "holds files that kgreason did not write" if mixed else "does not list the files that kgreason wrote"
     assert f"{folder} {what}" in result.output
     assert "(thesis.csv)" in result.output.replace("there are ", "")
     assert (anywhere / folder / "thesis.csv").read_text() == "years of work"

@@ -321,7 +321,7 @@ def test_functions_take_graphs_and_tables() -> None:
 
 def test_refusals() -> None:
     two = '@edge("own"). @edge("knows"). p(X) :- own(X,Y,W), knows(Y,Z).'
-    with pytest.raises(CallError, match="does not say of which of the edges own, knows it is"):
+    with pytest.raises(CallError, match="does not say which of the edges it holds: own, knows"):
         kgreason.read_graph(two, pl.DataFrame({"a": ["x"], "b": ["y"]}))
     with pytest.raises(
         CallError, match="a graph is a KnowledgeGraph, one of NetworkX or igraph or a table, not of type int"

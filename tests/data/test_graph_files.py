@@ -266,7 +266,7 @@ def test_text_of_files(tmp_path: Path) -> None:
         ),
         ("p.edges?delimiter=tab", [("a\tb", "c")], "help: csv holds any text"),
         ("p.edges", [("%a", "c")], "a line that begins with '%a' would be read as a comment"),
-        ("p.edges", [("a", "")], "no place for an empty value"),
+        ("p.edges", [("a", "")], "cannot hold an empty value"),
         ("p.edges?delimiter=#", [("a", "b")], "option delimiter cannot be '#'"),
         ("p.mtx", [("a", "b", 1.0, 2)], "p has 4 arguments, mtx files have places for 1 to 3"),
         ("out.p", [("a",)], "p has 1 argument, konect files have places for 2 to 4"),

@@ -305,7 +305,7 @@ def test_a_list_of_departments_beside_mail_names_vertices(here: Path, real_data:
     mail, labels = (real_data / "social" / f"email-Eu-core{name}.txt" for name in ("", "-department-labels"))
     assert run("init", mail, labels, "--out", "t.vada").exit_code == 0
     assert [line.split('"')[1] for line in binds(here / "t.vada")] == ["edge", "vertex"]
-    assert "each source stands in one line" in run("init", labels, "--out", "u.vada").stdout
+    assert "each source is in one line" in run("init", labels, "--out", "u.vada").stdout
 
 
 @pytest.mark.parametrize(

@@ -766,4 +766,4 @@ def test_convert_to_and_from_a_table(
     again = _command("convert", "own.csv", there)
     assert f"{register.shown}: the table own is there already\n  help: --force replaces it" in again.stderr
     assert _command("convert", "own.csv", there, "--force").exit_code == 0
-    assert "which table is to be written" in _command("convert", "own.csv", register.uri).stderr
+    assert "no table to write is named" in _command("convert", "own.csv", register.uri).stderr

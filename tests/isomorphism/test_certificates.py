@@ -256,7 +256,7 @@ def test_copies_that_are_none(copied: Anonymization) -> None:
         "is not the same in copy" in f for f in faults_of_copies(original, released, mapping, other, 3)
     )
     own = np.concatenate([mapping[None], copies[1:]])
-    assert any("is the place of several" in f for f in faults_of_copies(original, released, mapping, own, 3))
+    assert any("is assigned to several" in f for f in faults_of_copies(original, released, mapping, own, 3))
     edge = with_edge(released, int(copies[0, 3]), int(copies[0, 7]), 0.01)
     assert any("is not the same in copy 1" in f for f in faults_of_copies(original, edge, mapping, copies, 3))
     own_edge = released.relations["own"]

@@ -312,7 +312,7 @@ def test_release_with_parts_is_verified_from_its_files(tmp_path: Path) -> None:
     assert done.release.parts is not None
     assert read_parts(folders.private / "parts.csv", graph).tolist() == done.release.parts.tolist()
     readme = (folders.release / "README.txt").read_text()
-    assert "Original edges between parts are left out" in readme
+    assert "Original edges between parts were removed" in readme
     assert not (folders.release / "UNVERIFIED").exists()
     mapping, released = done.release.mapping, done.release.graph
     assert kgreason.verify(

@@ -172,7 +172,7 @@ def test_the_release_alone_is_judged(tmp_path: Path, table: str) -> None:
     assert re.search("checked and kept +sensitive, files, clusters, simple", named)
     more = run("links", "verify", tmp_path / "release", "-k", 9)
     assert more.exit_code == 1
-    assert "stand for fewer than 9 entities" in more.stdout
+    assert "represent fewer than 9 entities" in more.stdout
     told = run("links", "verify", tmp_path / "release", "--sensitive", "classmates", "--json")
     assert told.exit_code == 1
     assert json.loads(told.stdout)["items"][0]["state"] == "fails"

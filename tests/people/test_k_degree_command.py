@@ -139,7 +139,7 @@ def test_the_table_tells_of_edges_and_not_of_information(table: Path) -> None:
     for row in ("L1 (0 is best)", "clustering coefficient ", "path length "):
         assert row in done.output
     readme = (table.parent / "release" / "README.txt").read_text(encoding="utf-8")
-    assert "Each number of links that a user has here is that of at least 3 users" in readme
+    assert "At least 3 users have the number of links that a user has here" in readme
     assert "the neighbours of a person" in readme
     assert "cdga" in readme
 
@@ -242,7 +242,7 @@ def test_any_graph_of_k_users_is_anonymized(n: int, edges: int, k: int, seed: in
         (["--relations", "mail"], "links of mail have a direction\n  help: say --mutual mail"),
         (["--relations", "mail"], "--method cdga for a directed graph"),
         (["--mutual", "mail,other"], "one relation, and this one has 2 (mail, other)"),
-        (["--mutual", "mail", "-k", "61"], "the graph has 60 users, and each must share"),
+        (["--mutual", "mail", "-k", "61"], "the graph has 60 users, and each user must share"),
         (["--mutual", "mail", "--mode", "published"], "--mode has no meaning with --method k-degree"),
         (["--mutual", "mail", "--loss", "atdm"], "--loss has no meaning with --method k-degree"),
         (["--mutual", "mail", "--clustering", "vac"], "--clustering has no meaning"),
@@ -309,7 +309,7 @@ def test_other_methods_know_nothing_of_sequences(
 
 def test_attributes_are_refused() -> None:
     graph = PeopleGraph.from_triples("ab", [("a", "job", "cook")], [("a", "mail", "b")], mutual=["mail"])
-    with pytest.raises(AnonymizationError, match="k-degree makes degrees alike, not attributes") as caught:
+    with pytest.raises(AnonymizationError, match="k-degree anonymizes degrees, not attributes") as caught:
         anonymize_people(graph, method="k-degree", k=2)
     assert "take --method ckga or pckga, or leave the attributes out" in str(caught.value)
     for wrong in ({"sequence": "exact"}, {"construction": "new"}, {"tries": 0}):
@@ -467,8 +467,8 @@ def test_an_original_with_directions_is_noted(written: Path) -> None:
 @pytest.mark.parametrize(
     ("construction", "links"),
     [
-        ("relaxed", "some were added, some left out"),
-        ("supergraph", "some were added, none left out"),
+        ("relaxed", "some were added, some removed"),
+        ("supergraph", "some were added, none removed"),
         ("construct", "all drawn anew"),
     ],
 )

@@ -181,7 +181,7 @@ def test_alpha_is_a_share(alpha: float) -> None:
     graph = PeopleGraph.from_triples("a", [])
     with pytest.raises(AnonymizationError, match="between 0 and 1") as error:
         AttributeDegreeLoss(graph, alpha)
-    assert "0.5 weighs" in str(error.value)
+    assert "0.5 gives attributes" in str(error.value)
     with pytest.raises(AnonymizationError, match="between 0 and 1"):
         TruthDegreeLoss(graph, learn(graph, 1, np.random.default_rng(0)), alpha)
 

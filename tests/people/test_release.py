@@ -388,7 +388,7 @@ def test_a_release_changed_afterwards_is_found(tmp_path: Path) -> None:
     [
         (["--method", "pckga"], "no data are named"),
         (["--method", "pckga", "no.toml"], "no.toml: there is no such file"),
-        (["--method", "cdga", SCHEMA], "cdga makes degrees alike, not attributes"),
+        (["--method", "cdga", SCHEMA], "cdga anonymizes degrees, not attributes"),
         (["--method", "ckga", SCHEMA, "--k-values", LEVELS], "ckga has one k for all users"),
         (["--method", "ckga", SCHEMA, "-x", "3"], "no such option: -x"),
         (["--method", "ckga", SCHEMA, "--rules", "r.vada"], "no such option: --rules"),
@@ -525,7 +525,7 @@ def test_a_release_does_not_replace_its_predecessor(tmp_path: Path) -> None:
     first = Folders(tmp_path / "r0", tmp_path / "p0")
     anonymize_people(schema, method="ctkga", k=2, folders=first)
     again = Folders(tmp_path / "r1", first.private, force=True)
-    with pytest.raises(ReleaseError, match="cannot have its secret in the same place"):
+    with pytest.raises(ReleaseError, match="cannot have its private files in the same folder"):
         anonymize_people(schema, method="ctkga", k=2, after=first.private, folders=again)
 
 

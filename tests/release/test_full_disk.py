@@ -57,7 +57,7 @@ def test_nothing_is_left_where_there_is_no_room(tmp_path: Path, small: Path, nam
     words = " ".join(found.output.split())
     assert f"{small / name}: cannot be written: " in words
     assert "no space left on device" in words.lower()
-    assert f"make room in {small}" in words
+    assert f"free space in {small}" in words
     assert list(small.iterdir()) == []
 
 
@@ -73,7 +73,7 @@ def test_a_database_that_is_there_stays_as_it_was(tmp_path: Path, small: Path) -
         before = database.read_bytes()
         found = run(app, ["convert", str(table(tmp_path, 60_000)), str(database), "--name", "more"])
         assert found.exit_code == 2, found.output
-        assert f"make room in {small}" in " ".join(found.output.split())
+        assert f"free space in {small}" in " ".join(found.output.split())
         assert [p.name for p in small.iterdir()] == [name]
         assert database.read_bytes() == before
         database.unlink()

@@ -299,8 +299,8 @@ def test_only_what_was_written_is_replaced(tmp_path: Path) -> None:
         ("other content", lambda r, _: (r / "own.csv").write_text("mine"), "own.csv"),
         ("a file more", lambda r, _: (r / "nodes.csv").write_text("mine"), "nodes.csv"),
         ("a secret more", lambda _, p: (p / ".hidden").write_text("mine"), ".hidden"),
-        ("no account", lambda r, _: (r / "report.json").unlink(), "does not tell"),
-        ("another account", lambda r, _: (r / "report.json").write_text("[]"), "does not tell"),
+        ("no account", lambda r, _: (r / "report.json").unlink(), "does not list"),
+        ("another account", lambda r, _: (r / "report.json").write_text("[]"), "does not list"),
         (
             "an edited account",
             lambda r, _: (r / "report.json").write_text((r / "report.json").read_text() + "\n"),

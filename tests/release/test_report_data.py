@@ -346,7 +346,7 @@ def test_what_is_promised_comes_first_and_the_rest_is_called_so(
         assert min(least) >= made_k(shown)
     assert all(row[0].startswith("part of") for row in rules[1][0].rows)
     assert {row[0] for row in rules[1][2].rows} >= {"nothing", "in- and out-degree"}
-    assert all(row[0].endswith("as they stand") for row in people_[1][0].rows)
+    assert all(row[0].endswith("as released") for row in people_[1][0].rows)
     assert [table.title.split(":")[0] for table in links_[1]] == ["Candidates", "Risks"], (
         "nothing is promised"
     )
@@ -614,7 +614,7 @@ def test_broken_reports_are_refused(change: Callable[[Any], object], said: str) 
         (Table("t", ("a", "b"), (("1",),)), "more or fewer cells"),
         (Chart("c", "a", ("1", "2"), (), (0.5,), "n"), "a bar for each label"),
         (Chart("c", "a", ("1",), (0.5, 0.5), (0.5,), "n"), "a bar for each label"),
-        (Picture("p", (0.0,), (0.0,), ("a", "b"), (False, False), ()), "a place for each vertex"),
+        (Picture("p", (0.0,), (0.0,), ("a", "b"), (False, False), ()), "does not cover each vertex"),
         (
             Picture("p", (0.0,), (0.0,), ("a",), (False,), ((0, 1, "r", "", False),)),
             "a vertex that it has not",
