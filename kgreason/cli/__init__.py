@@ -33,17 +33,17 @@ from kgreason.cli.run import Log, Run, complain, run_of, running
 
 # what `kgreason` alone shows: the commands in the order of the work
 TOUR = f"""\
-kgreason {VERSION} reasons over knowledge graphs, anonymizes them so that
-not even what rules derive gives anybody away, and proves it.
+kgreason {VERSION} reasons over knowledge graphs, anonymizes them also
+against edges that rules derive, and verifies the result.
 
 Start with your own table of edges, such as owner,company,share; or make one up:
   kgreason generate ownership -n 60 --out own.csv
 
 The steps of the work, each a command:
   kgreason init own.csv                         writes rules, own.vada
-  kgreason reason --rules own.vada --out facts  what follows
-  kgreason risk --rules own.vada                what it gives away
-  kgreason anonymize --rules own.vada           release/ and private/
+  kgreason reason --rules own.vada --out facts  derives facts
+  kgreason risk --rules own.vada                measures the risks
+  kgreason anonymize --rules own.vada           writes release/ and private/
   kgreason verify release --rules own.vada --mapping private
 
 Graphs of people: kgreason people. Sensitive links: kgreason links.

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     options.AS_JSON,
 )
 def init(tables: list[str], out: Path | None, force: bool, as_json: bool) -> int:
-    """Write a first rule file for tables: guess which columns are what, and say why. Asks nothing.
+    """Write a first rule file for tables: infer the roles of columns, with reasons. Asks nothing.
 
     Of one table with a line per person and no edges, a schema (.toml) is written instead.
     """
@@ -119,7 +119,7 @@ def convert(
     options.AS_JSON,
 )
 def report(folder: Path, out: Path | None, force: bool, as_json: bool) -> int:
-    """Make the page of a report again, from report.json: for instance after an update of kgreason."""
+    """Render the page of a report again from report.json, for instance after an update of kgreason."""
     from kgreason.release.digests import renewed_digests
     from kgreason.release.report.html_page import HTML, write_page
     from kgreason.release.report.report_data import read_report

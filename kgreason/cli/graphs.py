@@ -43,7 +43,7 @@ SETTINGS = options.settings_options(Settings, x=X)
     options.AS_JSON,
 )
 def anonymize(context: typer.Context, rules: Path, data: list[str] | None, **asked: Any) -> int:
-    """Make an anonymous version of a graph under rules, and prove that it is.
+    """Anonymize a graph under rules, and verify the release.
 
     Graphs of people and links have commands of their own: kgreason people, kgreason links.
     """
@@ -114,11 +114,11 @@ def verify(
     as_json: bool,
     **asked: Any,
 ) -> int:
-    """Decide whether a release is a (k,x)-isomorphism anonymization: of its original, or of any, if it is alone.
+    """Decide whether a release is (k,x)-isomorphic to its original; alone, check what the release itself shows.
 
-    Exit code 0: it is; with --sample, which proves nothing, no part was found unprotected; of a release alone, every
-    part of it is protected; with --model k-iso, it is k isomorphic blocks. 1: it is not, or that was not decided. 2:
-    bad usage or input.
+    Exit code 0: it is; with --sample, which proves nothing, no unprotected subgraph was found; of a release alone,
+    every subgraph of it is protected; with --model k-iso, it is k isomorphic blocks. 1: it is not, or that was not
+    decided. 2: bad usage or input.
     """
     from kgreason.isomorphism import assessment
     from kgreason.isomorphism.certificates import Files, read_certificate
@@ -160,7 +160,7 @@ def verify(
     options.AS_JSON,
 )
 def score(release: str, mapping: Path, rules: Path, data: Sequence[str] | None, as_json: bool) -> int:
-    """Measure what a release is still worth: utility U and U△, fidelity, and whether synthetic vertices can be told."""
+    """Measure utility U and U△, fidelity, and how well a classifier detects synthetic vertices."""
     from kgreason.isomorphism import assessment
     from kgreason.isomorphism.report import score_items
 
@@ -299,7 +299,7 @@ ATTACKERS = (
 def attack(
     release: str, rules: Path, data: Sequence[str] | None, mapping: Path, as_json: bool, **asked: Any
 ) -> int:
-    """Simulate attackers on a release: what each knows, whom he finds, and whether the guarantee stands up to him."""
+    """Simulate attackers with several kinds of knowledge, and report how many targets each identifies."""
     from kgreason.isomorphism import assessment
     from kgreason.isomorphism.reading import read_pair
 

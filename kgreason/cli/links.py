@@ -70,7 +70,7 @@ ADVERSARY = (
 @guarded
 @taking(options.SOURCES, RULES, *SETTINGS, *FOLDERS, PLAIN_FORMAT, options.AS_JSON, *FILES)
 def anonymize(context: typer.Context, data: Sequence[str] | None, rules: Path | None, **asked: Any) -> int:
-    """Leave a sensitive relation out, and as much of what tells of it as a strategy says; and prove it."""
+    """Release observed links by a strategy, without the sensitive relation, and verify the release."""
     from kgreason.links import api
 
     if rules is not None:
@@ -116,7 +116,7 @@ def verify(
     as_json: bool,
     **asked: Any,
 ) -> int:
-    """Decide whether a release of links is what its strategy says, and keeps the sensitive relation to itself.
+    """Decide whether a release of links follows its strategy and does not contain the sensitive relation.
 
     Exit code 0: it is; 1: it is not, or that was not decided. 2: bad usage or input.
     """

@@ -44,7 +44,7 @@ ORIGINAL = option(
 @guarded
 @taking(options.SOURCES, *SETTINGS, *FOLDERS, PLAIN_FORMAT, options.AS_JSON, *FILES)
 def anonymize(context: typer.Context, data: Sequence[str] | None, **asked: Any) -> int:
-    """Make an anonymous version of a graph of people, and prove that it is."""
+    """Anonymize a graph of people, and verify the release."""
     from kgreason.people import api
 
     where = f"with --method {asked['method']}"
@@ -205,9 +205,9 @@ def score(release: str, mapping: Path, original: Sequence[str] | None, as_json: 
     *FILES,
 )
 def attack(release: str, mapping: Path, original: Sequence[str] | None, as_json: bool, **asked: Any) -> int:
-    """Look for each user in a release by values and numbers of links, as attackers may know them.
+    """Look for each user in a release by the values and numbers of links that an attacker may know.
 
-    Exit code 0: each user has as many candidates as asked for, against what the release shows of the user. 1: some have
+    Exit code 0: each user has as many candidates as its level, for knowledge of what the release shows. 1: some have
     fewer. 2: bad usage or input.
     """
     from kgreason.people import api

@@ -63,7 +63,7 @@ LIMITS = (
     options.AS_JSON,
 )
 def check(files: list[Path], explain: bool, functions: list[Path] | None, as_json: bool) -> int:
-    """Print what is wrong with rule files, their fragment, whether they commute, and what anonymize would refuse."""
+    """Print errors of rule files, their fragment, whether they commute, and what anonymize would refuse."""
     from kgreason.data.fact_writing import examine_whole
     from kgreason.reasoning.api import load_functions
 
@@ -290,7 +290,7 @@ def reason(
     argument("goal", str, "FACT", 'What to explain: \'control("a", "b")\'; variables fit any value.'),
     options.DATA,
     option("--most N", int, "How many facts to explain where several fit.", 1, min=1),
-    option("--levels N", int | None, "Show so many levels of the proof.", min=1),
+    option("--levels N", int | None, "Maximum number of levels of the proof.", min=1),
     *LIMITS,
     options.AS_JSON,
     option("--dot", bool, "Print a graph for Graphviz."),
@@ -306,7 +306,7 @@ def explain(
     dot: bool,
     **bounds: int,
 ) -> int:
-    """Tell why a fact holds, by a proof of least height, or why it does not; exits with 1 if it does not."""
+    """Explain why a fact holds, by a proof of least height, or why not; exits with 1 if it does not hold."""
     from kgreason.reasoning import api
 
     if as_json and dot:

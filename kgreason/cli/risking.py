@@ -65,7 +65,7 @@ def risk(
     as_json: bool,
     **asked: Any,
 ) -> int:
-    """Measure what a graph gives away before it is anonymized, and what anonymization would cost."""
+    """Measure the risks of a graph before it is anonymized, and the costs of each method."""
     from kgreason.data.formats.vertex_names import spelling_note
     from kgreason.isomorphism import assessment
 

@@ -274,7 +274,7 @@ def _held(verdict: Examined) -> str:
     from kgreason.release.report.sections import state_words
 
     if verdict.needs_original and verdict.holds:
-        return "holds, as far as a release alone shows"
+        return "holds, for all conditions that a release alone shows"
     return state_words(verdict) if verdict.as_promised else state_words(verdict).upper()
 
 
@@ -336,7 +336,7 @@ def conditions(verdict: Examined) -> list[Row]:
     found.append(("checked and kept", kept or "nothing"))
     if verdict.needs_original:
         names = ", ".join(what.split(":")[0] for what in verdict.needs_original)
-        found.append(("undecidable alone", f"{names}: only the original could show"))
+        found.append(("undecidable alone", f"{names}: needs the original"))
     return found
 
 

@@ -94,8 +94,8 @@ def _sizes(graph: PeopleGraph) -> dict[str, int]:
 
 PROMISES: dict[PeopleModel, str] = {
     "paired-k-degree": """At least {k} users have the numbers of outgoing and incoming links of each relation that a
-user has here: an attacker who knows the numbers of a person has as many candidates. The numbers were changed for that; the
-true ones may not occur.""",
+user has here: an attacker who knows the numbers of a person has as many candidates. The numbers were changed for
+that; the true ones may not occur.""",
     "k-ad": """An attacker who knows the released attribute values of a person, and the numbers of outgoing and
 incoming links of each relation, finds at least {k} users with all of them.""",
     "p-k-ad": """An attacker who knows the released attribute values of a person, and the numbers of outgoing and

@@ -53,9 +53,9 @@ def test_attack_prints_a_table_and_json(ownership: Path, anywhere: Path) -> None
     legend = result.stdout.partition("\n\n")[2]
     heads = result.stdout.splitlines()[0].split()[2:]  # "attacker knows" says it itself
     assert all(f"\n{head} " in f"\n{legend}" for head in heads)
-    assert "not asked" not in result.stdout
+    assert "not covered" not in result.stdout
     larger = run("attack", *asked, "-k", "2", "-x", "3", "--known", "4", "--knowledge", "part:edges")
-    assert "not asked (x' > 3): " in larger.stdout
+    assert "not covered (x' > 3): " in larger.stdout
     assert "KLONE promises\n            every size: name this one by -x, too" in larger.stdout
     assert "BROKEN" not in result.stdout
     assert "keep this secret" in result.stdout

@@ -357,7 +357,9 @@ def test_force_spares_foreign_files(ownership: Path, anywhere: Path, folder: str
     (anywhere / folder / "thesis.csv").write_text("years of work")
     result = anonymize(ownership, "--force")
     assert result.exit_code == 2
-    what = "holds files that kgreason did not write" if mixed else "does not list the files that kgreason wrote"
+    what = (
+        "holds files that kgreason did not write" if mixed else "does not list the files that kgreason wrote"
+    )
     assert f"{folder} {what}" in result.output
     assert "(thesis.csv)" in result.output.replace("there are ", "")
     assert (anywhere / folder / "thesis.csv").read_text() == "years of work"
@@ -944,8 +946,8 @@ def test_verify_a_release_alone(ownership: Path, anywhere: Path) -> None:
     rules = ["--rules", ownership / "control.vada"]
     result = run("verify", "release", *rules, "-x", "1")
     assert result.exit_code == 0, result.output
-    assert "holds, as far as a release alone shows, for k = 3, x = 1" in result.stdout
-    assert "augmentation, labels, weights: only the original could show" in result.stdout
+    assert "holds, for all conditions that a release alone shows, for k = 3, x = 1" in result.stdout
+    assert "augmentation, labels, weights: needs the original" in result.stdout
     result = run("verify", "release", *rules, "-x", "3")
     assert result.exit_code == 1
     assert "NOT DECIDED for k = 3, x = 3" in result.stdout

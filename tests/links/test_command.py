@@ -167,7 +167,7 @@ def test_from_triples_to_an_attack(tmp_path: Path, table: str, strategy: Strateg
 def test_the_release_alone_is_judged(tmp_path: Path, table: str) -> None:
     assert anonymize(tmp_path, table, *SECRET, "-k", 5).exit_code == 0
     alone = ok("links", "verify", tmp_path / "release", "-k", 5)
-    assert "sensitive, mapping, labels, values, links: only the original could show" in alone
+    assert "sensitive, mapping, labels, values, links: needs the original" in alone
     named = ok("links", "verify", tmp_path / "release", *SECRET)
     assert re.search("checked and kept +sensitive, files, clusters, simple", named)
     more = run("links", "verify", tmp_path / "release", "-k", 9)

@@ -160,7 +160,7 @@ def test_a_release_is_verified_and_scored_with_its_schema(table: Path) -> None:
     assert checked.exit_code == 0, checked.output
     assert "holds: k-degree with k = 3" in checked.output
     alone = run("people", "verify", release, "--model", "k-degree", "-k", "3")
-    assert "holds, as far as a release alone shows" in alone.output
+    assert "holds, for all conditions that a release alone shows" in alone.output
     assert run("people", "verify", release, "--model", "k-degree", "-k", "60").exit_code == 1
     scored = run("people", "score", release, *known, "--json")
     assert json.loads(scored.stdout)["structure"] == json.loads(made.stdout)["utility"]["structure"]

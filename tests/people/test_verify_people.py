@@ -654,11 +654,11 @@ def test_a_release_alone(written: Path) -> None:
     result = run("release", "--model", "paired-k-degree", "-k", "2")
     assert result.exit_code == 0
     assert (
-        "undecidable alone                       mapping, users, values, labels, fakes: only the original could show"
+        "undecidable alone                       mapping, users, values, labels, fakes: needs the original"
         in result.stdout
     )
     assert "not protected                           the release has values of 2 attributes" in result.stdout
-    assert "holds, as far as a release alone shows: paired-k-degree with k = 2" in result.stdout
+    assert "holds, for all conditions that a release alone shows: paired-k-degree with k = 2" in result.stdout
 
 
 def test_k_is_3_unless_said(written: Path) -> None:

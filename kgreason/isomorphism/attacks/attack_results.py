@@ -362,7 +362,7 @@ def _guarantee(attack: Attack) -> str:
     undecided = promise.undecided if promise.state == "undecided" else 0
     failed = undecided or promise.targets - promise.resisted - promise.undecided
     count = f" {failed:,}/{promise.targets:,}" if failed else ""
-    return f"{'promised' if promise.promised else f'not asked ({promise.reason})'}: {promise.state}{count}"
+    return f"{'promised' if promise.promised else f'not covered ({promise.reason})'}: {promise.state}{count}"
 
 
 def _legend(found: Attacks) -> Iterator[str]:
@@ -380,12 +380,12 @@ def _legend(found: Attacks) -> Iterator[str]:
     yield f"guarantee   promised: covered by -k {found.k} -x {sizes}; resists: every target keeps {found.k} occurrences"
     yield "            that share no vertex and differ in all degrees; succeeds n/m: n of m targets do not"
     if any(reason.startswith("x'") for reason in reasons):
-        yield f"            not asked (x' > ... or < ...): -x {sizes} does not cover subgraphs of this size. KLONE"
+        yield f"            not covered (x' > ... or < ...): -x {sizes} does not cover subgraphs of this size. KLONE"
         yield "            promises every size: name this one by -x, too, for its releases"
     if "other rules" in reasons:
-        yield "            not asked (other rules): the definition knows the rules of the release alone"
+        yield "            not covered (other rules): the definition covers the rules of the release alone"
     if "original weights" in reasons:
-        yield "            not asked (original weights): the definition speaks of what released weights derive"
+        yield "            not covered (original weights): the definition covers what released weights derive"
 
 
 def _rest(found: Attacks) -> Iterator[str]:

@@ -73,7 +73,7 @@ def findings(verdict: Examined) -> tuple[Finding, ...]:
     items = sorted(verdict.items, key=lambda item: ORDER.index(item.state))
     found = [Finding(i.name, i.state, i.detail, i.witnesses, term_of(i.name)) for i in items]
     for name, _, what in (text.partition(": ") for text in verdict.needs_original):
-        detail = f"only the original could show: {what}"
+        detail = f"needs the original: {what}"
         found.append(Finding(name, "undecided", detail, (), term_of(name)))
     return tuple(found)
 
