@@ -17,7 +17,8 @@ DONE: dict[Strategy, str] = {
     "intact": """Nodes are entities, and all observed links are unchanged: a count is the number of links
 of a pair.""",
     "partial": """Nodes are entities. Of each relation a random share of the links was removed; the others are
-unchanged: a count is the number of remaining links of a pair. Two nodes without a link may have had one in the original.""",
+unchanged: a count is the number of remaining links of a pair. Two nodes without a link may have had one in the
+original.""",
     "cluster-edge": """Nodes are clusters of entities. A count is the number of links between all entities of one
 cluster and all of the other, or among the entities of one; the release does not say which of them are linked.""",
     "constrained": """Nodes are clusters of entities. A count is the largest number of links that an entity of one
