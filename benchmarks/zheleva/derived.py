@@ -37,10 +37,11 @@ CERTAINTY = 0.9  # the probability of the rule of a majority there
 COMPANIES = 100
 WORLDS = 50
 REGISTER, RANDOM = "register", "scale-free"
+# mean companies in a group, beside the 6 that registers have: the larger, the more is controlled
 SIZES = (
     2,
     16,
-)  # mean companies in a group, beside the 6 that registers have: the larger, the more is controlled
+)
 OVER_SIZE = SIX[:4]
 
 

@@ -50,7 +50,10 @@ def read(name: str, source: str | Path) -> bytes | None:
 
 
 def write(name: str, source: str | Path, content: bytes) -> None:
-    """Store a file if a folder is writable; concurrent readers see the complete file or none."""
+    """Store a file if a folder is writable, under a temporary name that is then renamed.
+
+    Concurrent readers see the complete file or none.
+    """
     file = place(name, source)
     if file is not None:
         temporary = file.with_name(f"{name}.{os.getpid()}")

@@ -314,10 +314,11 @@ def _compile(
         lines.append(f"return {_NUMBERS[results[0]][1]}(r)" if results else "return 0")
     exec(f"def {name}({', '.join(f'a{i}' for i in range(len(flat)))}):\n    " + "\n    ".join(lines), scope)
     signature = tuple(known.float64 if t is float else known.int64 for _, _, t in flat)
+    # settings without numba's run-time library
     options: Any = {
         "no_cpython_wrapper": True,
         "no_cfunc_wrapper": True,
-    }  # settings without numba's run-time library
+    }
     driver = numba.njit(nogil=True, error_model="numpy", **options)(scope[name])
     driver.compile(signature)
     made_ = driver.overloads[signature]

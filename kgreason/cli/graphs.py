@@ -214,9 +214,8 @@ def _with_files(
     known = [item.name for item in verdict.items]
     if FILES not in known:
         return replace(verdict, items=(*verdict.items, found))
-    items = (
-        both(item, found) if item.name == FILES else item for item in verdict.items
-    )  # a certificate tells, too
+    # a certificate tells, too
+    items = (both(item, found) if item.name == FILES else item for item in verdict.items)
     return replace(verdict, items=tuple(items))
 
 
@@ -233,7 +232,7 @@ def _pair(
     progress.step("Reading")
     if mapping is None:
         raise CallError(
-            "the original is named, but no mapping of its release",
+            "the original is named, but no mapping of its release is named",
             hint="say --mapping FILE, or leave out --data to judge the release alone",
         )
     return read_pair(program, original, tables(program, [release]), mapping, progress)

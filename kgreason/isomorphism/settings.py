@@ -24,9 +24,8 @@ class _Attacked(RunSettings):
     k: int = setting(3, option="-k --k", metavar="N", least=2, reported=False)
     """Number of indistinguishable occurrences, 2 or more."""
     x: int | Iterable[int] = setting(4, option="-x --x", metavar="X|A..B", reported=False)
-    """Vertices of the connected subgraphs that an attacker knows, or several numbers, as in 2..4: 1 to 6 for kguard,
-    up to 8 to be verified. klone protects every number, k-iso none: the verdict counts the subgraphs that have
-    images."""
+    """Vertices of the connected subgraphs that an attacker knows, or several numbers, as in 2..4: 1 to 6 for kguard, up
+    to 8 to be verified."""
     trials: int = setting(10, metavar="N", least=1)
     """Draws of random weights; the most useful draw is kept."""
     max_subgraphs: int | None = setting(None, metavar="N", least=1)

@@ -5,6 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal, get_args
 
+# operators
+COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})
+ORDERS = frozenset({"<", "<=", ">", ">="})
+ARITHMETIC = frozenset("+-*/%")
+MEMBERSHIP = frozenset({"in", "!in"})
+LOGIC = frozenset({"&&", "||"})
+
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())

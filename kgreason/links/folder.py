@@ -53,10 +53,11 @@ NODES, VALUES, LINKS = TABLES = ("nodes", "attributes", "links")  # stems of the
 SCHEMA = "links.toml"
 KEYS = {"relations": ("mutual", "directed", "weighted"), "attributes": ("numeric", "categorical")}
 HEADERS = {NODES: ("node", "size"), VALUES: ("node", "attribute", "value")}
+# columns; the last if there are weights
 COUNTED, WEIGHTED = (
     ("source", "relation", "target", "count"),
     ("weight",),
-)  # columns; the last if there are weights
+)
 
 
 def names_of(format: str) -> dict[str, str]:

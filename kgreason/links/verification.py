@@ -31,9 +31,8 @@ from kgreason.release.verdicts import SHOWN, Examined, Item, judged, listing, no
 
 Doubles = npt.NDArray[np.float64]
 Number = TypeVar("Number", np.int64, np.float64)
-Rows = tuple[
-    Vertices, Vertices, Doubles, Vertices
-]  # source, target, weight (0 if unweighted) and count of links
+# source, target, weight (0 if unweighted) and count of links
+Rows = tuple[Vertices, Vertices, Doubles, Vertices]
 NEEDED = (
     "mapping: whether each entity is in a node that counts it",
     "labels: whether original names are in the release",

@@ -17,10 +17,11 @@ from kgreason.graph.knowledge_graph import Vertices
 from kgreason.release.read_back import read_pairs
 
 Labels = npt.NDArray[Any]
+# numbers of vertices that the mapping gives no image, and of those it does not list
 REMOVED, UNLISTED = (
     -1,
     -2,
-)  # numbers of vertices that the mapping gives no image, and of those it does not list
+)
 OTHER_RELEASE = "is this of another release?"
 _LETTERS = np.array(list("abcdefghjkmnpqrstuvwxyz"))
 _SIGNS = np.array([*_LETTERS, *"23456789"])

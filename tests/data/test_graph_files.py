@@ -413,9 +413,8 @@ def test_igraph_reads_ours(tmp_path: Path) -> None:
         return [(names[e.source], names[e.target], e["weight"]) for e in graph.es]
 
     assert edges(igraph.Graph.Read_GML(str(written(tmp_path, OURS, "p.gml"))), "label") == OURS
-    plain = [
-        (str(a).replace("&", "+"), str(b).replace("&", "+"), w) for a, b, w in OURS
-    ]  # it leaves &#38; in ids
+    # it leaves &#38; in ids
+    plain = [(str(a).replace("&", "+"), str(b).replace("&", "+"), w) for a, b, w in OURS]
     assert edges(igraph.Graph.Read_GraphML(str(written(tmp_path, plain, "p.graphml"))), "id") == plain
     pajek = igraph.Graph.Read_Pajek(str(written(tmp_path, OURS, "p.net")))
     assert edges(pajek, "name") == OURS

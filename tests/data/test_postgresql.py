@@ -33,9 +33,8 @@ from tests.base.test_interrupts import interrupted
 from tests.conftest import CONTROL, OWNERSHIP
 from tests.postgres import Server
 
-load_text = partial(
-    program_checker.load_text, allow_files=True
-)  # rules that name a server have to be trusted
+# rules that name a server have to be trusted
+load_text = partial(program_checker.load_text, allow_files=True)
 BIND = """@bind("own", "csv useHeaders=true", "", "own.csv")."""
 CANARY = "rosebud-1941"
 

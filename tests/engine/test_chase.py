@@ -140,9 +140,8 @@ def test_agrees_with_the_oblivious_chase(text, given_rows):
     outputs = set(result.facts.tables)
     oracle = Oblivious(program, given_rows, most=150).run(5)
     wanted = [f for f in oracle.facts if f[0] in outputs]
-    certain = [
-        f for f in wanted if oracle.complete or f[0] not in ("lonely", "many")
-    ]  # these are read with "not"
+    # these are read with "not"
+    certain = [f for f in wanted if oracle.complete or f[0] not in ("lonely", "many")]
     assert ground(certain) <= ground(found)
     if oracle.complete:
         assert homomorphism(found, wanted)

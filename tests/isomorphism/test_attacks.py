@@ -30,7 +30,7 @@ from kgreason.isomorphism.attacks.known_parts import (
     without_implausible,
 )
 from kgreason.isomorphism.attacks.known_vertices import fingerprints, hubs, propagate, vertex_candidates
-from kgreason.isomorphism.attacks.panel import redrawn, rewired
+from kgreason.isomorphism.attacks.twin_graphs import redrawn, rewired
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.check.program_checker import load_text
 from tests import naive

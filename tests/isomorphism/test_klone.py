@@ -24,7 +24,7 @@ from kgreason.isomorphism.anonymizers.degree_distributions import (
     match_between,
     to_new_vertices,
 )
-from kgreason.isomorphism.anonymizers.kguard_published import choose_apart
+from kgreason.isomorphism.anonymizers.degree_diversity import choose_apart
 from kgreason.isomorphism.anonymizers.klone import Klone, connect_components
 from kgreason.isomorphism.definition import Augmented, Guarantee
 from kgreason.language.check.program_checker import load_text

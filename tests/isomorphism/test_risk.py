@@ -263,7 +263,7 @@ def test_estimates_of_parts_of_large_graphs() -> None:
 
 
 def test_neighbourhoods_may_be_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgreason.isomorphism.risk.candidate_counts.MOST", 1)
+    monkeypatch.setattr("kgreason.isomorphism.risk.candidate_counts.NEIGHBOURHOODS", 1)
     found = kgreason.risk(KNOWS, undirected(nx.cycle_graph(9)), x=2)
     assert found.left_out == {"neighbourhood": "its neighbourhoods have too many edges"}
 

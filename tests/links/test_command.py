@@ -321,7 +321,7 @@ def test_links_under_rules(tmp_path: Path) -> None:
 
 def test_an_adversary_with_rules_agrees_with_the_noisy_or(tmp_path: Path, table: str) -> None:
     assert anonymize(tmp_path, table, *SECRET, "--strategy", "partial").exit_code == 0
-    rules = tmp_path / "adversary.vada"
+    rules = tmp_path / "attacker.vada"
     rules.write_text(ADVERSARY, encoding="utf-8")
     attacked = ("links", "attack", tmp_path / "release", "--original", table, *MUTUAL, *SECRET)
     asked = (*attacked, "--mapping", tmp_path / "private", "--thresholds", "0.3,0.7")
@@ -333,7 +333,7 @@ def test_an_adversary_with_rules_agrees_with_the_noisy_or(tmp_path: Path, table:
 def test_the_adversary_of_the_page_needs_no_annotations(tmp_path: Path, table: str) -> None:
     page = (ROOT / "docs" / "links.md").read_text(encoding="utf-8")
     _, block = page.split("```prolog\n")
-    printed, whole = tmp_path / "printed.vada", ROOT / "examples" / "school" / "adversary.vada"
+    printed, whole = tmp_path / "printed.vada", ROOT / "examples" / "school" / "attacker.vada"
     printed.write_text(block.split("```")[0], encoding="utf-8")
     for strategy in ("partial", "cluster-edge"):
         place = tmp_path / strategy
@@ -483,7 +483,7 @@ def test_what_verify_and_attack_lack_is_said(tmp_path: Path, table: str) -> None
 
 
 def test_options_without_effect_are_refused(tmp_path: Path, table: str) -> None:
-    rules = tmp_path / "adversary.vada"
+    rules = tmp_path / "attacker.vada"
     rules.write_text(ADVERSARY, encoding="utf-8")
     for strategy in ("intact", "partial", "constrained", "cluster-edge"):
         assert anonymize(tmp_path / strategy, table, *SECRET, "--strategy", strategy).exit_code == 0
@@ -532,7 +532,7 @@ def test_options_without_effect_are_refused(tmp_path: Path, table: str) -> None:
 
 def test_a_relation_of_the_release_is_not_inferred(tmp_path: Path, table: str) -> None:
     assert anonymize(tmp_path, table, *SECRET).exit_code == 0
-    rules = tmp_path / "adversary.vada"
+    rules = tmp_path / "attacker.vada"
     rules.write_text(ADVERSARY.replace("friends(", "groupmates("), encoding="utf-8")
     asked = ("links", "attack", tmp_path / "release", "--original", table, *MUTUAL)
     for infers in (("--noise", "classmates=0.4"), ("--rules", rules)):
@@ -542,7 +542,7 @@ def test_a_relation_of_the_release_is_not_inferred(tmp_path: Path, table: str) -
 
 def test_rules_tell_what_they_leave_unread(tmp_path: Path, table: str) -> None:
     assert anonymize(tmp_path, table, *SECRET, "--strategy", "intact").exit_code == 0
-    rules = tmp_path / "adversary.vada"
+    rules = tmp_path / "attacker.vada"
     asked = ("links", "attack", tmp_path / "release", "--original", table, *MUTUAL, *SECRET)
     asked = (*asked, "--mapping", tmp_path / "private", "--rules", rules)
     rules.write_text(ADVERSARY[: ADVERSARY.rindex("@label")], encoding="utf-8")
@@ -727,7 +727,7 @@ def test_python_refuses_what_makes_no_sense() -> None:
 
 def test_the_rules_of_an_adversary_say_what_he_is_after(tmp_path: Path, table: str) -> None:
     assert anonymize(tmp_path, table, *SECRET).exit_code == 0
-    rules = tmp_path / "adversary.vada"
+    rules = tmp_path / "attacker.vada"
     rules.write_text('@sensitive("friends").' + ADVERSARY, encoding="utf-8")
     asked = ("links", "attack", tmp_path / "release", "--original", table, *MUTUAL)
     known = (*asked, "--mapping", tmp_path / "private", "--rules", rules, "--worlds", 3, "--seed", 1)

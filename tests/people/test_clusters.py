@@ -258,11 +258,12 @@ def test_clusterings_of_libraries():
     assert groups(clusterers.hdb_star(line(), np.full(9, 3))) == THREE
     # KMeans of one random start may end elsewhere; three centres in three groups are its best
     assert len(groups(clusterers.k_means(points, 3, RNG(1)))) == 3
+    # the last of them it does not have
     named = {
         "n_clusters": 3,
         "linkage": "complete",
         "min_cluster_size": 3,
-    }  # the last of them it does not have
+    }
     assert groups(clusterers.scikit("AgglomerativeClustering", points, named, RNG(1))) == THREE
     dense = {"eps": 3.0, "min_samples": 2}
     assert groups(clusterers.scikit("sklearn.cluster.DBSCAN", points, dense, RNG(1))) == THREE

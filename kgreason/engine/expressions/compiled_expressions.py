@@ -43,7 +43,7 @@ from kgreason.engine.relations.fact_tables import (
 )
 from kgreason.engine.relations.symbols import Codes, Symbols, to_doubles
 from kgreason.language.check.checked_program import CheckedRule
-from kgreason.language.check.expressions import ARITHMETIC, LOGIC, MEMBERSHIP, ORDERS, walk
+from kgreason.language.check.expressions import walk
 from kgreason.language.functions import plain_name
 from kgreason.language.syntax.syntax_tree import (
     Binary,
@@ -56,6 +56,7 @@ from kgreason.language.syntax.syntax_tree import (
     Variable,
 )
 from kgreason.language.values import Null, Value, brief
+from kgreason.language.vocabulary import ARITHMETIC, LOGIC, MEMBERSHIP, ORDERS
 
 COMPARE = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
 EQUALITY = {"==": True, "!=": False, "<>": False}

@@ -17,7 +17,7 @@ from kgreason.language.check.checked_program import (
     CheckedProgram,
     CheckedRule,
 )
-from kgreason.language.check.expressions import ARITHMETIC, walk
+from kgreason.language.check.expressions import walk
 from kgreason.language.functions import signature
 from kgreason.language.syntax.syntax_tree import (
     Binary,
@@ -30,6 +30,7 @@ from kgreason.language.syntax.syntax_tree import (
     Variable,
 )
 from kgreason.language.values import Null
+from kgreason.language.vocabulary import ARITHMETIC
 
 Position = tuple[str, int]
 

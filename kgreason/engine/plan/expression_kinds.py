@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 from kgreason.engine.relations.fact_tables import Kind
-from kgreason.language.check.expressions import ARITHMETIC, LOGIC, MEMBERSHIP, ORDERS
 from kgreason.language.functions import Signature, plain_name, signature
 from kgreason.language.syntax.syntax_tree import (
     Binary,
@@ -19,6 +18,7 @@ from kgreason.language.syntax.syntax_tree import (
     Variable,
 )
 from kgreason.language.values import Null, Value
+from kgreason.language.vocabulary import ARITHMETIC, LOGIC, MEMBERSHIP, ORDERS
 
 NAMES = {
     Kind.INT: "an integer",

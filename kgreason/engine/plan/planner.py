@@ -18,9 +18,9 @@ from kgreason.language.check.checked_program import (
     Filter,
     Stratum,
 )
-from kgreason.language.check.expressions import LOGIC, ORDERS
 from kgreason.language.functions import plain_name
 from kgreason.language.syntax.syntax_tree import Binary, Call, Constant, Expression, Unary, Variable
+from kgreason.language.vocabulary import LOGIC, ORDERS
 
 
 def compile_program(program: CheckedProgram, kinds: Kinds, sizes: Mapping[str, int]) -> ir.Plan:

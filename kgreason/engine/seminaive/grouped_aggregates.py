@@ -39,18 +39,20 @@ FUNCTIONS = {
 }
 
 
+# which value of a contributor counts, if not the greatest
 KEEP = {
     "min": LEAST,
     "count": ANY,
     "prod": FACTOR,
-}  # which value of a contributor counts, if not the greatest
+}
 
 
+# functions of finite doubles, rounded once
 EXACT = {
     "sum": exact_sum,
     "prod": exact_product,
     "avg": exact_mean,
-}  # functions of finite doubles, rounded once
+}
 
 
 NOTHING = np.empty(0, dtype=np.int64)

@@ -46,9 +46,8 @@ class Counterexample:
     """Graph on which the rules do not commute; vertices are numbers."""
 
     edges: Edges  # by predicate
-    lone: tuple[
-        tuple[str, int], ...
-    ]  # the node predicate and the vertices without edges; empty without node predicate
+    # the node predicate and the vertices without edges; empty without node predicate
+    lone: tuple[tuple[str, int], ...]
     left_out: int  # the vertex missing from the induced subgraph
     predicate: str  # of the derived edge on which the graph and the induced subgraph differ
     source: int

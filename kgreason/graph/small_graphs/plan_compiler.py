@@ -14,11 +14,11 @@ import numpy.typing as npt
 from kgreason.graph.small_graphs import bit_kernels as k
 from kgreason.graph.small_graphs.normal_form import Atom, NormalRule, Range, Unfit, project, range_of
 from kgreason.language.check.checked_program import Aggregation, CheckedProgram, Stratum
-from kgreason.language.check.expressions import COMPARISONS, names, rewrite
+from kgreason.language.check.expressions import names, rewrite
 from kgreason.language.check.genericity import check_generic, holds_edges, vertex_positions
 from kgreason.language.check.weight_visibility import bounds_below
 from kgreason.language.syntax.syntax_tree import Binary, Constant, Expression, Unary, Variable
-from kgreason.language.vocabulary import MONOTONIC
+from kgreason.language.vocabulary import COMPARISONS, MONOTONIC
 
 LARGEST = 8  # vertices of a subgraph: a relation between them has at most 64 pairs
 MOST_LOADED = 31  # bits of the flags of a pair

@@ -16,9 +16,10 @@ import numpy.typing as npt
 from kgreason.base.errors import AnonymizationError
 from kgreason.graph.knowledge_graph import Relation, Weights
 from kgreason.language.check.checked_program import CheckedProgram, Filter
-from kgreason.language.check.expressions import COMPARISONS, walk
+from kgreason.language.check.expressions import walk
 from kgreason.language.check.weight_visibility import Use, weight_uses
 from kgreason.language.syntax.syntax_tree import Binary, Constant
+from kgreason.language.vocabulary import COMPARISONS
 
 GRID = (
     1_000_000  # released weights are multiples of 1/GRID, so that rules read the same numbers from the file

@@ -117,9 +117,8 @@ class Setting:
     original: KnowledgeGraph
     released: KnowledgeGraph
     mapping: Ints  # as in `kgreason.verify`
-    rules: Mapping[
-        str, CheckedProgram
-    ]  # of the release as "rules", of an attacker with other rules as "other"
+    # of the release as "rules", of an attacker with other rules as "other"
+    rules: Mapping[str, CheckedProgram]
     k: int
     x: tuple[int, ...]  # ascending
     sizes: tuple[int, ...]  # of the known x-subgraphs

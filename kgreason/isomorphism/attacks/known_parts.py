@@ -223,9 +223,8 @@ class CandidatesWithoutRules(Candidates):
         limit: int,
     ) -> None:
         super().__init__(world, index, parts, known, released, limit)
-        self._ground = len(
-            world.released.relations
-        )  # relations of ground edges, before those of derived edges
+        # relations of ground edges, before those of derived edges
+        self._ground = len(world.released.relations)
 
     def _connected(self, number: int) -> bool:
         form = self.catalogue.full.form(number)

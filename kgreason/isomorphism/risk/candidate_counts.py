@@ -30,14 +30,14 @@ from kgreason.isomorphism.verification.release_index import ReleaseIndex
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.release.report.candidate_tables import Candidates, CandidateSets, by_classes
 
-MOST = 1 << 26  # edges of all neighbourhoods; above, neighbourhoods are not examined
+NEIGHBOURHOODS = 1 << 26  # edges of all neighbourhoods; above, neighbourhoods are not examined
 
 # limits of the comparison before and after anonymization, whose time is to be small against that of the anonymization
 TARGETS = 200  # target subgraphs of each size
 OCCURRENCES = 50_000  # examined in either graph
 MOST_EDGES = 50_000  # of both graphs; above, x-subgraphs are not examined
-LARGEST = 5  # vertices of an x-subgraph
-NEIGHBOURHOODS = 1 << 20  # edges of all neighbourhoods; above, neighbourhoods are not examined
+LARGEST_COMPARED = 5  # vertices of an x-subgraph
+COMPARED_NEIGHBOURHOODS = 1 << 20  # edges of all neighbourhoods; above, neighbourhoods are not examined
 REFINED = 200_000  # edges of both graphs; above, only degrees are examined
 TOO_LARGE = "not examined: the graphs are too large for a report; `kgreason attack` examines them"
 GROUND = next(part for part in PARTS if part.name == "part:edges")
@@ -54,7 +54,7 @@ def knowledge(
     Parameters
     ----------
     most
-        Number of edges of all neighbourhoods above which they are not examined; `None`: `MOST`.
+        Number of edges of all neighbourhoods above which they are not examined; `None`: `NEIGHBOURHOODS`.
     refined
         Whether knowledge beyond degrees is examined, which takes seconds for a million edges.
 
@@ -80,7 +80,7 @@ def knowledge(
     sides = Sides.of(graph) if refined else None
     yield "neighbours' degrees", None if sides is None else refine(sides, both, 1)
     yield "refinement", None if sides is None else refine(sides, both, graph.n)
-    near = refined and effort(graph) <= (MOST if most is None else most)
+    near = refined and effort(graph) <= (NEIGHBOURHOODS if most is None else most)
     yield "neighbourhood", neighbourhoods(graph) if near else None
 
 
@@ -293,7 +293,7 @@ def _of_vertices(
     original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices
 ) -> Iterator[Candidates]:
     both, n = united(original, released), original.n
-    for name, classes in knowledge(both, NEIGHBOURHOODS, refined=both.m <= REFINED):
+    for name, classes in knowledge(both, COMPARED_NEIGHBOURHOODS, refined=both.m <= REFINED):
         if classes is None:
             yield Candidates(name, remark=TOO_LARGE)
         else:
@@ -321,7 +321,7 @@ def _of_parts(
         names = [
             (part, f"part of {size} {'vertex' if size == 1 else 'vertices'}, {what}") for part, what in kinds
         ]
-        if size > LARGEST or rng is None or original.m + released.m > MOST_EDGES:
+        if size > LARGEST_COMPARED or rng is None or original.m + released.m > MOST_EDGES:
             yield from (Candidates(name, remark=TOO_LARGE) for _, name in names)
             continue
         drawn = draw_parts(whole, size, TARGETS, rng)

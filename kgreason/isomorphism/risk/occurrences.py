@@ -256,7 +256,7 @@ def _visit(
     progress.step(f"Listing the patterns of {size} vertices")
     patterns = Patterns(adjacency, catalogue)
     patterns.learn(chosen, quota)
-    progress.step(f"Looking where vertices mark among {size}", min(total, most))
+    progress.step(f"Visiting subgraphs of {size} vertices", min(total, most))
     jobs = patterns.jobs(np.full(len(catalogue.full), HANDED), all_open=True)
     orders = Orders(jobs, np.zeros_like(jobs), patterns.canonical)
     waiting, lock = deque(chosen), threading.Lock()

@@ -388,9 +388,8 @@ class Orders:
     need: int = 1  # number of images
     most: int = 0  # members of a block of a pool
     blocks: Ints = field(default_factory=lambda: np.zeros((1, 2), dtype=np.int64))
-    members: Ints = field(
-        default_factory=lambda: np.zeros((1, 1), dtype=np.int64)
-    )  # as numbers of the adjacency
+    # as numbers of the adjacency
+    members: Ints = field(default_factory=lambda: np.zeros((1, 1), dtype=np.int64))
 
     @classmethod
     def learning(cls, nodes: int, size: int) -> Orders:

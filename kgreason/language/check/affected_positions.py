@@ -28,7 +28,7 @@ from kgreason.language.check.checked_program import (
     Step,
     positions_of,
 )
-from kgreason.language.check.expressions import ORDERS, walk
+from kgreason.language.check.expressions import walk
 from kgreason.language.functions import plain_name
 from kgreason.language.syntax.syntax_tree import (
     Binary,
@@ -39,6 +39,7 @@ from kgreason.language.syntax.syntax_tree import (
     Skolem,
     Variable,
 )
+from kgreason.language.vocabulary import ORDERS
 
 _PASSING = frozenset({"min", "max", "mmin", "mmax", "set", "list", "union", "munion"})
 

@@ -8,17 +8,11 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from kgreason.base.errors import Findings
+from kgreason.language.check.aggregates import RuleAggregate, dependent, find_aggregate
+from kgreason.language.check.call_types import no_predicate
 from kgreason.language.check.checked_program import Assign, CheckedAtom, Filter, Invention, Step
-from kgreason.language.check.expressions import (
-    boolean,
-    fold,
-    names,
-    no_predicate,
-    supported,
-    variables,
-    well_formed,
-)
-from kgreason.language.check.safety import RuleAggregate, Safety, decimal_comma, dependent, find_aggregate
+from kgreason.language.check.expressions import boolean, fold, names, supported, variables, well_formed
+from kgreason.language.check.safety import Safety, decimal_comma
 from kgreason.language.syntax.syntax_tree import (
     Aggregate,
     Atom,

@@ -20,15 +20,7 @@ from kgreason.language.check.checked_program import (
     Position,
     positions_of,
 )
-from kgreason.language.check.expressions import (
-    ARITHMETIC,
-    COMPARISONS,
-    MEMBERSHIP,
-    ORDERS,
-    grown,
-    names,
-    walk,
-)
+from kgreason.language.check.expressions import grown, names, walk
 from kgreason.language.check.program_checker import restricted
 from kgreason.language.syntax.syntax_tree import (
     Binary,
@@ -42,6 +34,7 @@ from kgreason.language.syntax.syntax_tree import (
     Variable,
     children,
 )
+from kgreason.language.vocabulary import ARITHMETIC, COMPARISONS, MEMBERSHIP, ORDERS
 
 _NAMES = "an anonymized graph has new vertex names, so that rules must treat all vertices alike"
 _JOIN = "compare vertices with vertices only, by `==` and `!=`"

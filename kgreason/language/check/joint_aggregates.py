@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from kgreason.base.errors import Findings, Span
+from kgreason.language.check.aggregates import dependent, monotonic_name, named_contributors
 from kgreason.language.check.body_order import OrderedRule
+from kgreason.language.check.call_types import article
 from kgreason.language.check.checked_program import Aggregation, Assign, CheckedAtom, Filter, Keyed
-from kgreason.language.check.expressions import article, names
-from kgreason.language.check.safety import dependent, monotonic_name, named_contributors
+from kgreason.language.check.expressions import names
 from kgreason.language.syntax.syntax_tree import Binary, Constant, Skolem, Term, Variable
 from kgreason.language.vocabulary import MONOTONIC
 

@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from kgreason.language.check.checked_program import Aggregation, CheckedProgram, CheckedRule, Filter
-from kgreason.language.check.expressions import COMPARISONS, LOGIC, grown, names
+from kgreason.language.check.expressions import grown, names
 from kgreason.language.syntax.syntax_tree import Binary, Constant, Expression, Unary, Variable
+from kgreason.language.vocabulary import COMPARISONS, LOGIC
 
 MIRRORED = {"<": ">", "<=": ">="}
 

@@ -19,9 +19,8 @@ from kgreason.people.model import Counts, PeopleGraph
 from kgreason.people.verification.verdict import Figures
 from kgreason.release.verdicts import SHOWN, Item, listing
 
-Classes = npt.NDArray[
-    np.int64
-]  # of each user, shape (n,), at least 0: equal just if the information on them is
+# of each user, shape (n,), at least 0: equal just if the information on them is
+Classes = npt.NDArray[np.int64]
 
 
 def information(graph: PeopleGraph) -> Classes:

@@ -17,10 +17,11 @@ from kgreason.release.verdicts import NORMAL
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
+# at the top of a page, for promised knowledge
 KEY = (
     "Candidate set, smallest",
     "Prosecutor's risk, highest",
-)  # at the top of a page, for promised knowledge
+)
 NONE = "–"  # not computed
 
 
@@ -336,10 +337,11 @@ def _mean(values: npt.NDArray[np.generic]) -> float:
     return float(values.astype(np.float64).mean()) if len(values) else 0.0
 
 
+# by figure: what is better, term, attribute of `CandidateSets`, and text
 FIGURES: Mapping[str, tuple[str, str, str, Callable[[Any], str]]] = {
     "Candidate set, smallest": ("better is more", "candidate set", "fewest", _number),
     "Prosecutor's risk, highest": ("better is 0", "prosecutor's risk", "highest", _risk),
     "Prosecutor's risk, average": ("better is 0", "prosecutor's risk", "average", _risk),
     "Journalist's risk, highest": ("better is 0", "journalist's risk", "journalist", _risk),
     "Marketer's risk": ("better is 0", "marketer's risk", "marketer", _risk),
-}  # by figure: what is better, term, attribute of `CandidateSets`, and text
+}

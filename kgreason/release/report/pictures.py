@@ -13,9 +13,8 @@ from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
 from kgreason.release.report.report_data import Picture
 
 Matrix = npt.NDArray[np.float64]
-Edge = tuple[
-    int, int, str, str, bool
-]  # source and target in the drawing, relation, weight, whether synthetic
+# source and target in the drawing, relation, weight, whether synthetic
+Edge = tuple[int, int, str, str, bool]
 
 MOST = 400  # vertices of a picture: more are not told apart
 MOST_EDGES = 1500  # edges of a picture; the note says how many are left out
