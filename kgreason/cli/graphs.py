@@ -39,7 +39,7 @@ SETTINGS = options.settings_options(Settings, x=X)
     options.DATA,
     *SETTINGS,
     *FOLDERS,
-    option("--format", options.Format | None, "Of the tables to publish; default: that of the input."),
+    option("--format", options.Format | None, "Format of the released tables; default: that of the input."),
     options.AS_JSON,
 )
 def anonymize(context: typer.Context, rules: Path, data: list[str] | None, **asked: Any) -> int:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from kgreason.base.atomic_files import check_settled
 from kgreason.base.errors import CallError
 from kgreason.cli import terminal
 from kgreason.cli.commands import print_json
-from kgreason.cli.options import Format, option
+from kgreason.cli.options import option
 from kgreason.cli.run import complain, tell
 
 FOLDERS = (
@@ -18,8 +18,9 @@ FOLDERS = (
     option("--private DIR", Path, "Folder to keep secret.", Path("private")),
     option("--force", bool, "Replace earlier releases in these folders."),
 )
+PlainFormat = Literal["csv", "tsv", "parquet"]
 PLAIN_FORMAT = option(
-    "--format", Format | None, "Of the tables to publish: csv, tsv or parquet; default: that of the input."
+    "--format", PlainFormat | None, "Format of the released tables; default: that of the input."
 )
 
 
