@@ -94,7 +94,7 @@ def explained(error: Any) -> str:
         line = config.line_of(context, param.name)
         name = f"{line}: {name}" if line else name
     step = _next_step(error, context)
-    return hidden(f"error: {name}: {message}\n  help: {step or f'{command} --help lists what it takes'}")
+    return hidden(f"error: {name}: {message}\n  help: {step or f'{command} --help lists its options'}")
 
 
 def _next_step(error: Any, context: Any) -> str | None:

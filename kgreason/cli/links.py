@@ -62,7 +62,7 @@ ADVERSARY = (
         "Pairs that are believed in with more than these probabilities are predicted.",
         show_default=",".join(f"{at:g}" for at in THRESHOLDS),
     ),
-    option("--sharp", bool, "Of constrained clusters: let the attacker use which of them are linked."),
+    option("--sharp", bool, "For constrained clusters: the attacker also uses which clusters are linked."),
     option("--worlds", int, "With rules: number of random placements of the links of clusters.", 100, min=1),
 )
 

@@ -201,7 +201,7 @@ def _open_log(context: typer.Context, param: typer.CallbackParam, value: Path | 
     return value
 
 
-_of_all = partial(option, is_eager=True, rich_help_panel="Of every command")
+_of_all = partial(option, is_eager=True, rich_help_panel="Options of every command")
 # before or behind the name of any command; no command function takes them
 COMMON = (
     _of_all(
@@ -213,7 +213,7 @@ COMMON = (
     _of_all(
         "--log FILE",
         Path | None,
-        "Add to FILE what is run, with what, how long each step takes, and how it ends.",
+        "Append the command, its parameters, the times of its steps and its exit code to FILE.",
         callback=_open_log,
     ),
 )

@@ -221,7 +221,9 @@ def _format_input() -> tuple[bool, str]:
     option("--output PRED", list[str] | None, "Derive PRED; default: every @output."),
     option("--out DIR", Path | None, "Write a file per predicate into DIR, whatever @bind says."),
     option(
-        "--format FORMAT", Format | None, f"Of the files in DIR: {', '.join(get_args(Format))}; default csv."
+        "--format FORMAT",
+        Format | None,
+        f"Format of the files in DIR: {', '.join(get_args(Format))}; default csv.",
     ),
     *LIMITS,
     option("--stats", bool, "Print the totals: facts, rounds, time, memory."),

@@ -46,11 +46,13 @@ Line = tuple[str, ...]
     option(
         "--max-subgraphs N",
         int,
-        "Of more connected subgraphs of x vertices, only a random sample is examined.",
+        "Number of connected subgraphs of x vertices above which only a random sample is examined.",
         MAX_EXAMINED,
         min=1,
     ),
-    option("--exposed N", int, "Name the N most exposed vertices, which is secret.", 0, min=0),
+    option(
+        "--exposed N", int, "Print the N vertices with the highest risk; keep the output secret.", 0, min=0
+    ),
     option("--out FILE", Path | None, "Write all figures as JSON, readable by you alone."),
     options.FORCE,
     options.AS_JSON,

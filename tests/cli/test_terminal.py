@@ -183,7 +183,7 @@ THEIRS = "it is a folder; name a rule file in it, such as release/rules.vada"
         (
             "verify release --rules control.vada --schema people.toml",
             "no such option: --schema",
-            "kgreason verify --help lists what it takes",
+            "kgreason verify --help lists its options",
         ),
         ("check people.toml", "people.toml: this is a schema, no rule file", SCHEMA),
         ("fmt people.toml", "people.toml: this is a schema, no rule file", SCHEMA),
