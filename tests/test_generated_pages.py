@@ -17,7 +17,7 @@ from kgreason.data.source_options import Options
 from tests.folders import ROOT
 
 DOCS = ROOT / "docs"
-HEADINGS = ["What it promises", "Algorithm", "Options", "Example", "Limits"]
+HEADINGS = ["Guarantee", "Algorithm", "Options", "Example", "Limits"]
 METHODS = sorted(p for p in (DOCS / "methods").glob("*.md") if p.stem != "README")
 WORDS = 30_000
 """Words of all pages without diagnostics, reproduction and README; a word has a letter or a digit."""

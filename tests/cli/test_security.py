@@ -353,7 +353,7 @@ def test_rules_do_not_run_for_ever(here: Path) -> None:
     assert (grows.exit_code, "values still grow" in grows.stderr) == (2, True)
 
 
-@says("`kgreason check` tells what a rule file asks for")
+@says("`kgreason check` lists the files and servers")
 def test_check_tells_and_opens_nothing(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = rules(
         '@bind("a", "csv", "/etc", "passwd"). @bind("b", "postgresql", "db", "t"). @output("p").\n'
@@ -374,7 +374,7 @@ def test_check_tells_and_opens_nothing(here: Path, monkeypatch: pytest.MonkeyPat
     assert json.loads(run("check", path, "--json", "--allow-files").stdout)["files"][0]["findings"] == []
 
 
-@says("What you name yourself")
+@says("Files that you name yourself")
 def test_what_is_named_is_read_and_written(here: Path) -> None:
     path = rules(
         '@bind("own", "csv", "/etc", "passwd"). @output("p"). @bind("p", "csv", "..", "x.csv"). p(X) :- own(X, Y, W).'
@@ -625,7 +625,7 @@ def test_a_configuration_may_name_what_lies_beside_it(here: Path) -> None:
     assert "end exit code 0" in (here / "run.log").read_text(encoding="utf-8")
 
 
-@says("A line on standard error says which options")
+@says("A line on standard error lists the options")
 def test_what_a_configuration_says_is_told(here: Path) -> None:
     Path("kgreason.toml").write_text('[reason]\nrules = "theirs/r.vada"\n')
     rules("p(1).")
@@ -638,7 +638,7 @@ def test_what_a_configuration_says_is_told(here: Path) -> None:
 # --- releases --------------------------------------------------------------------
 
 
-@says("Who works in a stranger's folder")
+@says("A user who works in a folder of an unknown author")
 def test_modules_of_the_working_directory_are_not_imported(here: Path) -> None:
     for name in ("numpy", "rich", "typer", "duckdb", "pyarrow", "signal", "sitecustomize"):
         Path(f"{name}.py").write_text("open('mark', 'w')\nraise SystemExit(9)\n")
@@ -688,7 +688,7 @@ def _check_page(page: str) -> None:
     assert not re.search(r"""(src|href)=["']?(?!#|data:)\w+:""", page)
 
 
-@says("`kgreason report` and `kgreason init` write over no file")
+@says("`kgreason report` and `kgreason init` replace no file")
 def test_links_in_a_folder_are_not_written_through(here: Path) -> None:
     target = here.parent / "precious"
     target.write_text("precious")

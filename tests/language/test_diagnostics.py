@@ -87,7 +87,7 @@ def test_page(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     page = read_page(path)
     assert page.text.startswith(f"# {path.stem}: ")
     assert f"[{path.stem}]" in page.said
-    assert "**Mend it.**" in page.text
+    assert "**Fix.**" in page.text
     assert said(page, tmp_path) == page.said
 
 

@@ -118,8 +118,8 @@ def test_several_loans_of_one_pair_are_not_lost() -> None:
     ("bids", "words"),
     [
         ([("Invest", "Fund", "Grid", 0.2), ("Invest", "Fund", "Grid", 0.3)], "are to be summed in the data"),
-        ([("Invest", "Fund", "Grid", 0.9)], "Nobody can sell more than it owns"),
-        ([("Invest", "Fun", "Grid", 0.5)], "Nobody can sell more than it owns"),
+        ([("Invest", "Fund", "Grid", 0.9)], "No party can sell more than its share"),
+        ([("Invest", "Fun", "Grid", 0.5)], "No party can sell more than its share"),
     ],
 )
 def test_impossible_bids(bids: list[tuple[str, str, str, float]], words: str) -> None:
