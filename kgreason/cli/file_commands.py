@@ -53,7 +53,7 @@ def init(tables: list[str], out: Path | None, force: bool, as_json: bool) -> int
         return 0
     for table, guesses in made.guesses.items():
         print("\n  ".join([f"{table}:", *guesses]))
-    print(f"\n{made.file} is written: {made.kind}. Look at it; then:")
+    print(f"\n{made.file} is written: {made.kind}. Check it, then run:")
     print("\n".join(f"  {command}" for command in made.next))
     return 0
 
