@@ -114,7 +114,7 @@ def test_neighbourhoods_are_compared_in_blocks(monkeypatch: pytest.MonkeyPatch) 
     assert whole is not None
     assert parts is not None
     assert partition(whole) == partition(parts)
-    monkeypatch.setattr("kgreason.isomorphism.risk.candidate_counts.MOST", 8)
+    monkeypatch.setattr("kgreason.isomorphism.risk.candidate_counts.NEIGHBOURHOODS", 8)
     assert dict(knowledge(graph))["neighbourhood"] is None
 
 
