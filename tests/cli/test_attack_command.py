@@ -56,7 +56,7 @@ def test_attack_prints_a_table_and_json(ownership: Path, anywhere: Path) -> None
     assert "not covered" not in result.stdout
     larger = run("attack", *asked, "-k", "2", "-x", "3", "--known", "4", "--knowledge", "part:edges")
     assert "not covered (x' > 3): " in larger.stdout
-    assert "KLONE promises\n            every size: name this one by -x, too" in larger.stdout
+    assert "KLONE\n            promises every size: name this one by -x, too" in larger.stdout
     assert "BROKEN" not in result.stdout
     assert "keep this secret" in result.stdout
     found = json.loads(run("attack", *asked, *options, "--json").stdout)
