@@ -388,8 +388,8 @@ def _(graph: LinkGraph) -> View:
 @shows("kgreason.links.model.Original")
 def _(found: Original) -> View:
     secret, links = found.sensitive, view(found.graph)
-    told = f"sensitive: {secret.name}, {len(secret):,} links, which must not be disclosed"
-    return View(f"{links.title}, with their secret", [told, *links.items])
+    summary = f"sensitive: {secret.name}, {len(secret):,} links, which must not be disclosed"
+    return View(f"{links.title}, with their secret", [summary, *links.items])
 
 
 @shows("kgreason.links.model.Released")

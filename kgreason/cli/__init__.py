@@ -52,7 +52,7 @@ More: docs/terminal.md in the source."""
 
 
 class Commands(TyperGroup):
-    """Commands whose errors, those on the command line included, are told in one way, and logged."""
+    """Commands whose errors, those on the command line included, are printed in one way, and logged."""
 
     def __init__(self, **more: Any) -> None:
         super().__init__(**more)

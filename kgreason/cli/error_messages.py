@@ -1,4 +1,4 @@
-"""How errors are told: those of the command line with the next step, and all of them as JSON if it is asked for."""
+"""How errors are printed: those of the command line with the next step, and all of them as JSON if it is asked for."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def explained(error: Any) -> str:
 
 
 def _next_step(error: Any, context: Any) -> str | None:
-    """What to type instead, where that can be told."""
+    """What to type instead, where that is known."""
     if found := _CHOICE.search(error.message):
         near = suggest(found[1], re.findall(r"'(.*?)'", found[2]))
         return _of_another_family(error, found[1]) or (near and f"did you mean {near}?")

@@ -84,7 +84,7 @@ def check(files: list[Path], explain: bool, functions: list[Path] | None, as_jso
 
 
 def tell_alike(file: Path) -> None:
-    """Tell of names that look the same in the tables that a rule file binds; who cannot read them is told that."""
+    """Note names that look the same in the tables that a rule file binds, or that the tables cannot be read."""
     from kgreason.data.fact_loading import note_of_spellings
     from kgreason.language.check.program_checker import load_file
 
@@ -93,7 +93,7 @@ def tell_alike(file: Path) -> None:
     try:
         alike = note_of_spellings(load_file(file))
     except ProgramError:
-        return  # what is wrong with the rules is told
+        return  # errors of the rules are reported elsewhere
     except DataError as error:
         alike = f"names were not compared, for {error.file} cannot be read as the rules say"
     if alike is not None:
@@ -129,7 +129,7 @@ def _print_examined(file: Path, found: Examined, *, explain: bool) -> None:
 
 def _refused(found: Examined) -> tuple[Sequence[Diagnostic], bool]:
     """Why anonymize refuses rules about a graph, and whether only data for edges are lacking."""
-    # Rules about sensitive links are for attackers: nothing is told of them.
+    # Rules about sensitive links are for attackers: they are not examined.
     from kgreason.language.check.genericity import for_anonymization, not_given, refusals
 
     program = found.program
@@ -143,7 +143,7 @@ def _refused(found: Examined) -> tuple[Sequence[Diagnostic], bool]:
 
 
 def _examined(file: Path, found: Examined) -> dict[str, object]:
-    """All that is told of a rule file, for JSON."""
+    """The report on a rule file, for JSON."""
     from kgreason.isomorphism.assessment import commutation
 
     commutes = commutation(found.program) if found.program else None

@@ -29,7 +29,7 @@ from kgreason.data.value_conversion import CastError, Objects, is_text
 from kgreason.data.value_conversion import text as text_of
 from kgreason.engine.relations.fact_tables import Kind
 from kgreason.language.values import read_date
-from kgreason.language.vocabulary import suggest
+from kgreason.language.vocabulary import MIRRORED, suggest
 
 _GRAMMAR = r"""
 ?either: both ("OR"i both)*
@@ -74,7 +74,6 @@ _FUNCTIONS = {
 }
 """Names of the comparisons in NumPy and Arrow."""
 _PLAIN = {"==": "=", "!=": "<>"}
-_SWAPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _TOKENS = {
     "WORD": "a column",
     "TEXT": "a text in '...'",
@@ -172,7 +171,7 @@ class _Meaning(Transformer[Token, Any]):
         if isinstance(left, Name):
             return self.compared(sign, left, right)
         if isinstance(right, Name):
-            return self.compared(_SWAPPED.get(sign, sign), right, left)
+            return self.compared(MIRRORED.get(sign, sign), right, left)
         raise _Wrong("a comparison names no column")
 
     def truth(self, parts: list[Any]) -> Any:
@@ -382,14 +381,14 @@ class _Rows(_Meaning):
                 if date is None:
                     raise _Wrong(f"{value!r} is no date", "write dates as in '2024-01-15'")
                 return self._truths(compare(self._values(name, Kind.DATE), np.datetime64(date, "us")), name)
-            if sign in _SWAPPED and not is_text(column):
+            if sign in MIRRORED and not is_text(column):
                 raise _Wrong(f"the column {name!r} is not of texts", "compare with a number, without '...'")
             return pc.call_function(
                 _FUNCTIONS[sign], [self._texts(name), pa.scalar(value, pa.large_string())]
             )
         if self._kind(name) is Kind.INT:
             whole = value if value == value // 1 else None
-            if whole is None and sign in _SWAPPED:  # of integers: below the next one, or at most the last
+            if whole is None and sign in MIRRORED:  # of integers: below the next one, or at most the last
                 whole = math.floor(value) if sign in (">", "<=") else math.ceil(value)
             bound = value if whole is None else int(whole)
             return self._truths(compare(self._values(name, Kind.INT), bound), name)
@@ -404,6 +403,6 @@ class _Rows(_Meaning):
             kind = Kind.DOUBLE if len(kinds) > 1 else kinds.pop()
             left, right = self._values(one, kind), self._values(other, kind)
             return self._truths(getattr(np, _FUNCTIONS[sign])(left, right), one, other)
-        if sign in _SWAPPED and Kind.STRING not in kinds:
+        if sign in MIRRORED and Kind.STRING not in kinds:
             raise _Wrong(f"the columns {one!r} and {other!r} are of two types")
         return pc.call_function(_FUNCTIONS[sign], [self._texts(one), self._texts(other)])

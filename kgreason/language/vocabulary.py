@@ -7,7 +7,8 @@ from typing import Literal, get_args
 
 # operators
 COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})
-ORDERS = frozenset({"<", "<=", ">", ">="})
+MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}  # operator of the exchanged operands
+ORDERS = frozenset(MIRRORED)
 ARITHMETIC = frozenset("+-*/%")
 MEMBERSHIP = frozenset({"in", "!in"})
 LOGIC = frozenset({"&&", "||"})

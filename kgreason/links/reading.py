@@ -19,6 +19,7 @@ from kgreason.data.program_tables import Data
 from kgreason.engine.post_processing import apply_posts
 from kgreason.engine.seminaive.evaluation import evaluate
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices
+from kgreason.graph.measures import keys
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.vocabulary import suggest
 from kgreason.links.model import LinkGraph, Observations, Original, Sensitive, observations
@@ -105,7 +106,7 @@ def _counted(stated: Statements, name: str) -> Observations:
     if stated.kinds[name] != "mutual":
         return found
     n = max(stated.known, 1)
-    key, place = np.unique(_pair_keys(n, found.source, found.target), return_inverse=True)
+    key, place = np.unique(keys(n, found.source, found.target), return_inverse=True)
     count = np.zeros(len(key), dtype=np.int64)
     np.maximum.at(count, place, found.count)
     return Observations(key // n, key % n, count, mutual=True)
@@ -114,9 +115,9 @@ def _counted(stated: Statements, name: str) -> Observations:
 def _note_disclosing(original: Original, progress: Progress) -> None:
     """Note observed relations that nearly equal the sensitive one."""
     graph, secret = original.graph, original.sensitive
-    hidden = np.unique(_pair_keys(graph.n, secret.source, secret.target))
+    hidden = np.unique(keys(graph.n, secret.source, secret.target))
     for name, found in graph.observed.items():
-        pairs = np.unique(_pair_keys(graph.n, found.source, found.target))
+        pairs = np.unique(keys(graph.n, found.source, found.target))
         both = len(np.intersect1d(pairs, hidden, assume_unique=True))
         share = both / max(len(pairs) + len(hidden) - both, 1)
         if share >= _ALIKE:
@@ -124,11 +125,6 @@ def _note_disclosing(original: Original, progress: Progress) -> None:
                 f"{name} links nearly the same entities as {secret.name} ({100 * share:.0f} % of the pairs of either): "
                 f"it discloses {secret.name}. Leave it out, or release no links"
             )
-
-
-def _pair_keys(n: int, source: Vertices, target: Vertices) -> Vertices:
-    """Identifiers of pairs, regardless of direction."""
-    return np.minimum(source, target) * n + np.maximum(source, target)
 
 
 def _note_left_out(labels: Texts, links: int, name: str, progress: Progress) -> None:

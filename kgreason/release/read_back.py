@@ -46,7 +46,7 @@ KINDS = {
         "links.toml",
         "links",
         "kgreason links verify and kgreason links attack take it; the share of links kept, in place of a score, is "
-        "told by anonymize and in its report.json",
+        "printed by anonymize and is in its report.json",
     ),
     "rules": ("rules.vada", "a graph under rules", "kgreason verify, score and attack take it, with --rules"),
 }

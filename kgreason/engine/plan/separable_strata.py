@@ -36,8 +36,8 @@ from kgreason.language.check.checked_program import (
 from kgreason.language.check.expressions import walk
 from kgreason.language.syntax.syntax_tree import Binary, Call, Constant, Expression, Skolem, Variable
 from kgreason.language.values import EXACT
+from kgreason.language.vocabulary import MIRRORED
 
-_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 MOST = 4  # largest number of predicates of a stratum, because all choices of arguments are tried
 SUMS = frozenset({"msum", "mcount"})
 
@@ -193,11 +193,11 @@ def _threshold(rule: CheckedRule) -> float | None:
 
 
 def _bound(expression: Expression, variable: str) -> float | None:
-    if not isinstance(expression, Binary) or expression.operator not in _MIRRORED:
+    if not isinstance(expression, Binary) or expression.operator not in MIRRORED:
         return None
     left, right, operator = expression.left, expression.right, expression.operator
     if isinstance(left, Constant):
-        left, right, operator = right, left, _MIRRORED[operator]
+        left, right, operator = right, left, MIRRORED[operator]
     if not isinstance(left, Variable) or left.name != variable or not isinstance(right, Constant):
         return None
     value = right.value

@@ -19,7 +19,7 @@ from kgreason.language.check.checked_program import CheckedProgram, Filter
 from kgreason.language.check.expressions import walk
 from kgreason.language.check.weight_visibility import Use, weight_uses
 from kgreason.language.syntax.syntax_tree import Binary, Constant
-from kgreason.language.vocabulary import COMPARISONS
+from kgreason.language.vocabulary import COMPARISONS, MIRRORED
 
 GRID = (
     1_000_000  # released weights are multiples of 1/GRID, so that rules read the same numbers from the file
@@ -29,7 +29,6 @@ Units = npt.NDArray[np.int64]  # weights in multiples of 1/GRID
 _ROUNDS = 100  # of repeating draws that lie outside
 _MANY = 20_000  # number of edges from which weights have a third significant digit
 _SPARSE = 20  # levels per decade for each of the parallel edges
-_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _ABOVE = {">": (False,), "<=": (False,), ">=": (True,), "<": (True,)}
 
 
@@ -115,7 +114,7 @@ def _comparisons(program: CheckedProgram) -> Iterable[tuple[str, float]]:
                 if isinstance(node.right, Constant) and isinstance(node.right.value, int | float):
                     yield node.operator, float(node.right.value)
                 elif isinstance(node.left, Constant) and isinstance(node.left.value, int | float):
-                    yield _MIRRORED.get(node.operator, node.operator), float(node.left.value)
+                    yield MIRRORED.get(node.operator, node.operator), float(node.left.value)
 
 
 def weights_of(relation: Relation) -> Weights:

@@ -16,7 +16,7 @@ Matrix = npt.NDArray[np.float64]
 # source and target in the drawing, relation, weight, whether synthetic
 Edge = tuple[int, int, str, str, bool]
 
-MOST = 400  # vertices of a picture: more are not told apart
+MOST = 400  # vertices of a picture: more cannot be distinguished
 MOST_EDGES = 1500  # edges of a picture; the note says how many are left out
 OWN = 0.75  # share of a sample for vertices of the original; the rest is for synthetic ones beside them
 BRANCHES = (
