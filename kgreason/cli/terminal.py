@@ -75,6 +75,7 @@ class _Rich:
     def __init__(self, bars: Bars) -> None:
         self._bars = bars
         self._task: TaskID | None = None
+        self._other: TaskID | None = None
 
     def step(self, title: str, total: int | None = None, unit: str = "") -> None:
         """Replace the bar of the step before."""
@@ -86,20 +87,36 @@ class _Rich:
         if self._task is not None:
             self._bars.advance(self._task, units)
 
+    def besides(self, title: str, done: int, total: int) -> None:
+        """Show work that interrupts the current step, until all of it is done."""
+        if self._other is None:
+            self._other = self._bars.add_task(title, unit="")
+        self._bars.update(self._other, completed=done, total=total)
+        if done == total:
+            self._bars.remove_task(self._other)
+            self._other = None
+
     def note(self, message: str) -> None:
         self._bars.console.print(printable(message), markup=False, highlight=False)
 
 
-def _compiling(progress: Progress) -> Callable[[bool], None]:
-    """What to say, once, when kernels are compiled."""
+def _compiling(progress: Progress, shown: Progress) -> Callable[[int, int, bool], None]:
+    """Receiver of the progress of compiling kernels: a message, once, and a bar besides that of the current step."""
 
     @cache
-    def tell(kept: bool) -> None:
-        once = "compiling kernels for this machine, once: up to a minute"
-        again = "compiling kernels, up to a minute in each run: no folder is writable to keep them"
-        progress.note(once if kept else f"{again}, NUMBA_CACHE_DIR may name one")
+    def say(kept: bool) -> None:
+        once = "compiling kernels for this machine, once"
+        again = (
+            "compiling kernels in each run: no folder is writable to keep them, NUMBA_CACHE_DIR may name one"
+        )
+        progress.note(once if kept else again)
 
-    return tell
+    def compiled(done: int, total: int, kept: bool) -> None:
+        say(kept)
+        if isinstance(shown, _Rich):
+            shown.besides("kernel files to compile", done, total)
+
+    return compiled
 
 
 @contextmanager
@@ -108,7 +125,7 @@ def progress() -> Iterator[Progress]:
     from kgreason.base import jit
 
     with _shown() as shown, logged(shown) as both:
-        jit.compiling = _compiling(both)
+        jit.compiling = _compiling(both, shown)
         yield both
 
 

@@ -5,30 +5,31 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import threading
-import time
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from unittest.mock import ANY
 
 import numba
 import numpy as np
 import pytest
+from llvmlite.binding.targets import FeatureMap
 
-from kgreason.base import caches, jit
+from kgreason.base import caches, jit, kernel_builds, machine_code, worker_processes
 from tests.needs import quick
 
 KERNELS = """
 from __future__ import annotations
 import numpy as np
 from typing import NamedTuple
-from kgreason.base.jit import Doubles, Flags, Ints, Rows, Shorts, allocating, kernel
+from kgreason.base.jit import Doubles, Flags, Ints, Rows, Shorts, inlined, kernel
 
 class Record(NamedTuple):
     values: Ints
     step: int
     cells: Rows
 
-@kernel
+@inlined
 def _raised(of: Record, i: int) -> int:
     of.values[i] += of.step
     return int(of.values[i])
@@ -40,7 +41,7 @@ def raised(of: Record, weight: Doubles) -> float:
         total += _raised(of, i) * of.cells[0, i]
     return total * weight[0]
 
-@kernel
+@inlined
 def _half(value: float) -> float:
     return value / 2
 
@@ -63,13 +64,6 @@ def fill(values: Shorts, other: Doubles) -> None:
 @kernel
 def odd(value: int) -> bool:
     return value % 2 == 1
-
-@allocating
-def twice(values: Ints) -> Ints:
-    out = np.empty(len(values), dtype=np.int64)
-    for i in range(len(values)):
-        out[i] = int(_half(4.0 * values[i]))
-    return out
 """
 
 USE = """
@@ -99,7 +93,7 @@ def module(folder: Path) -> ModuleType:
     file = folder / "made.py"
     exec(compile(file.read_text(encoding="utf-8"), str(file), "exec"), made.__dict__)
     for value in list(vars(made).values()):
-        if isinstance(value, jit.Kernel | jit.Allocating):
+        if isinstance(value, jit.Inlined):
             value.function.__module__ = "made"
     sys.modules["made"] = made
     return made
@@ -119,7 +113,7 @@ def test_machine_code_that_processes_make_at_once_is_kept_and_needs_no_numba(fol
     found = [run.communicate(timeout=120)[0].strip() for run in runs]
     assert "(20, 1.5) [3, 7] [False, True] True" in found  # the other may have found what this one made
     assert {text.rpartition(" ")[0] for text in found} == {"(20, 1.5) [3, 7] [False, True]"}
-    kept = list((folder / "cache").glob("made_sums-*"))
+    kept = list((folder / "cache").glob("made-*"))
     assert [file.suffix for file in kept] == [".bin"]
     assert use(folder) == "(20, 1.5) [3, 7] [False, True] False"
 
@@ -128,19 +122,26 @@ def test_machine_code_that_processes_make_at_once_is_kept_and_needs_no_numba(fol
 def told(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Of each compilation, whether its result will be kept."""
     compilations: list[bool] = []
-    monkeypatch.setattr(jit, "compiling", compilations.append)
+
+    def compiling(done: int, total: int, kept: bool) -> None:
+        assert total == 1
+        if not done:
+            compilations.append(kept)
+
+    monkeypatch.setattr(jit, "compiling", compiling)
     return compilations
 
 
 def test_damaged_files_are_made_again(folder: Path, told: list[bool]) -> None:
     assert module(folder).odd(3) is True
-    kept = next((folder / "cache").glob("made_odd-*.bin"))
+    kept = next((folder / "cache").glob("made-*.bin"))
     whole = kept.read_bytes()
     for damaged in (whole[:-5], whole[:40] + b"x" + whole[41:]):
         kept.write_bytes(damaged)
         told.clear()
         assert [module(folder).odd(3), module(folder).odd(4), told] == [True, False, [True]]
-        assert len(kept.read_bytes()) == len(whole)
+        again = kept.read_bytes()
+        assert again == machine_code.sealed(again[32:])
 
 
 def test_other_source_is_compiled_anew(folder: Path, told: list[bool]) -> None:
@@ -148,25 +149,144 @@ def test_other_source_is_compiled_anew(folder: Path, told: list[bool]) -> None:
         (folder / "made.py").write_text(KERNELS.replace("value % 2 == 1", source), encoding="utf-8")
         assert module(folder).odd(3) is result
     assert told == [True, True]
-    assert len(list((folder / "cache").glob("made_odd-*.bin"))) == 2
+    assert len(list((folder / "cache").glob("made-*.bin"))) == 2
 
 
-def test_another_environment_compiles_anew(
+def test_another_target_compiles_anew(
     folder: Path, told: list[bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    names = ["numba", "llvmlite", "numpy", "python", "triple", "cpu", "features", "header"]
-    here = dict(zip(names, jit._environment(), strict=True))
-    assert (here["numpy"], here["python"]) == (np.__version__, sys.version)
-    assert here["cpu"]
-    assert "+" in here["features"]
     assert module(folder).odd(3) is True
-    for count, changed in enumerate(names, 2):
-        there = tuple((here | {changed: "another"}).values())
-        monkeypatch.setattr(jit, "_environment", lambda there=there: there)
+    llvm = machine_code._llvm()
+    host = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+    for count, processor in enumerate([host, (host[0], "+avx"), ("", "")], 2):
+        for of in (machine_code, jit):
+            monkeypatch.setattr(of, "target", lambda processor=processor: processor)
         told.clear()
-        assert [module(folder).odd(3), module(folder).odd(3)] == [True, True]
-        assert told == [True], changed
-        assert len(list((folder / "cache").glob("made_odd-*.bin"))) == count
+        assert [module(folder).odd(3), module(folder).odd(4)] == [True, False]
+        assert told == [True], processor
+        assert len(list((folder / "cache").glob("made-*.bin"))) == count
+    file = jit.object_file(module(folder).odd.function)
+    name = file.name(host)
+    monkeypatch.setattr(machine_code, "HEAD", 32)
+    assert file.name(host) != name
+
+
+def test_a_processor_without_the_baseline_has_a_target_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    llvm = machine_code._llvm()
+    monkeypatch.setattr(llvm, "get_default_triple", lambda: "x86_64-unknown-linux-gnu")
+    features = dict.fromkeys(machine_code._X86_64_V3, True)
+    whole, part = FeatureMap(features), FeatureMap(features | {"bmi2": False})
+    monkeypatch.setattr(llvm, "get_host_cpu_features", lambda: whole)
+    assert machine_code.target() == machine_code.baseline() == ("x86-64-v3", "")
+    monkeypatch.setattr(llvm, "get_host_cpu_features", lambda: part)
+    assert machine_code.target() == (llvm.get_host_cpu_name(), part.flatten())
+    assert "-bmi2" in part.flatten()
+
+
+@pytest.mark.parametrize(
+    ("triple", "processor"),
+    [
+        ("aarch64-unknown-linux-gnu", "generic"),
+        ("arm64-apple-darwin22.6.0", "apple-m1"),
+        ("riscv64-linux", ""),
+    ],
+)
+def test_baselines(triple: str, processor: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    llvm = machine_code._llvm()
+    monkeypatch.setattr(llvm, "get_default_triple", lambda: triple)
+    if processor:
+        assert machine_code.baseline() == (processor, "")
+    else:
+        assert machine_code.baseline() is None
+        assert machine_code.target() == (llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
+        assert kernel_builds.build() == []
+
+
+def test_numbers_and_records_of_other_files_belong_to_the_sources(folder: Path) -> None:
+    made = module(folder)
+    target = machine_code.target()
+    names = {jit.object_file(made.odd.function).name(target)}
+    made.IMPORTED = 5
+    names.add(jit.object_file(made.odd.function).name(target))
+    made.IMPORTED = 6
+    names.add(jit.object_file(made.odd.function).name(target))
+    assert len(names) == 3
+    assert str(folder / "made.py") in jit._sources(made.odd.function)
+    assert jit.__file__ in jit._sources(made.odd.function)
+
+
+def test_shipped_code_is_used_if_it_belongs_to_the_sources(
+    folder: Path, told: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert module(folder).odd(3) is True
+    kept = next((folder / "cache").glob("made-*.bin"))
+    shipped = folder / "shipped"
+    shipped.mkdir()
+    monkeypatch.setattr(machine_code, "SHIPPED", shipped)
+    file = kept.rename(shipped / kept.name)
+    told.clear()
+    assert module(folder).odd(3) is True
+    assert told == []
+    (folder / "made.py").write_text(KERNELS.replace("value % 2 == 1", "value % 2 == 0"), encoding="utf-8")
+    assert module(folder).odd(3) is False
+    assert told == [True]
+    (folder / "made.py").write_text(KERNELS, encoding="utf-8")
+    file.write_bytes(file.read_bytes()[:-1])
+    assert module(folder).odd(3) is True
+    assert told == [True, True]
+
+
+SMALL = ["kgreason.graph.refinement", "kgreason.people.anonymizers.cdga_merging"]
+
+
+def test_workers_compile_several_files_at_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(jit, "cores", lambda: 2)
+    monkeypatch.setattr(machine_code, "SHIPPED", tmp_path / "none")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    for module in SMALL:
+        import_module(module)
+    functions = {module: jit.first_kernel(module) for module in SMALL}
+    monkeypatch.setattr(jit, "_FUNCTIONS", functions)
+    steps: list[tuple[int, int, bool]] = []
+    monkeypatch.setattr(jit, "compiling", lambda *step: steps.append(step))
+    made = jit._compiled_at_first_use(functions[SMALL[0]])
+    assert steps == [(0, 2, True), (1, 2, True), (2, 2, True)]
+    assert [jit.object_file(f).read() for f in functions.values()] == [made, ANY]
+
+
+def test_a_build_makes_the_files_that_a_run_looks_for(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(kernel_builds, "SHIPPED", tmp_path)
+    name = kernel_builds.shipped(SMALL[0])
+    assert name == jit.object_file(jit.first_kernel(SMALL[0])).name(machine_code.baseline() or ("", ""))
+    before = (tmp_path / name).stat()
+    (tmp_path / "stale.bin").write_bytes(b"")
+    monkeypatch.setattr(
+        kernel_builds, "by_workers", lambda _, modules: [kernel_builds.shipped(SMALL[0]), *modules[1:]]
+    )
+    assert len(kernel_builds.build()) > 20
+    assert [file.name for file in tmp_path.iterdir()] == [name]
+    assert (tmp_path / name).stat().st_mtime_ns == before.st_mtime_ns
+
+
+def test_workers_share_items_and_a_failure_ends_one() -> None:
+    found = list(worker_processes.by_workers("tests.base.test_jit:upper", ["a", "b", "c"]))
+    assert sorted(found) == ["A", "B", "C"]
+    assert set(worker_processes.by_workers("tests.base.test_jit:upper", ["", ""])) == set()
+
+
+def upper(text: str) -> str:
+    if not text:
+        raise ValueError
+    return text.upper()
+
+
+def test_a_build_that_fails_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(kernel_builds, "SHIPPED", tmp_path)
+    monkeypatch.setattr(kernel_builds, "by_workers", lambda _, modules: modules[:1])
+    with pytest.raises(RuntimeError, match=r"\d+ of \d+ files of kernels do not compile"):
+        kernel_builds.build()
 
 
 def test_kernels_compile_where_nothing_can_be_kept(
@@ -181,20 +301,14 @@ def test_kernels_compile_where_nothing_can_be_kept(
     assert (values.tolist(), other.tolist(), told) == ([0, 1, 2], [0.0, 0.25, 0.5], [False])
     assert made.odd(3) is True
     made.fill(values, other)
-    assert told == [False, False]
+    assert told == [False]
 
 
-def test_allocating_kernels(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    compile_ = numba.njit
-
-    def refuse(**options: bool) -> object:
-        if options.get("cache"):
-            raise RuntimeError("cannot cache function: no locator available")
-        return compile_(**options)
-
+def test_inlined_functions_run_in_python_and_only_kernels_inline_them(folder: Path) -> None:
     made = module(folder)
-    monkeypatch.setattr(numba, "njit", refuse)
-    assert made.twice(np.array([1, 2])).tolist() == [2, 4]
+    assert made._half(3.0) == 1.5
+    with pytest.raises(Exception, match="_half is callable from kernels only"):
+        numba.njit(lambda: made._half(2.0))()
 
 
 @pytest.mark.parametrize(
@@ -211,7 +325,7 @@ def test_arrays_are_checked_in_tests(folder: Path, wrong: object) -> None:
 def test_a_kernel_that_makes_arrays_is_refused(folder: Path, made: str) -> None:
     source = KERNELS.replace("values[i] = i\n", f"{made}\n")
     (folder / "made.py").write_text(source, encoding="utf-8")
-    with pytest.raises(TypeError, match="the kernel fill makes arrays"):
+    with pytest.raises(TypeError, match="fill cannot be compiled"):
         module(folder).fill(np.zeros(3, dtype=np.int32), np.zeros(3))
 
 
@@ -222,9 +336,9 @@ import made
 faulthandler.dump_traceback_later(60, exit=True)
 sys.setswitchinterval(1e-6)
 calls = [
-    lambda: made.thrice(np.arange(3)).tolist() == [0, 6, 12],
+    lambda: made.raised(made.Record(np.arange(3), 2, np.ones((1, 3), dtype=int)), np.ones(1)) == 9,
     lambda: made.odd(3),
-    lambda: made.twice(np.arange(3)).tolist() == [0, 2, 4],
+    lambda: made.sums(np.ones((2, 2), dtype=int), np.zeros(2, dtype=int), np.zeros(2, dtype=bool), 1.0, False)[0] == 4,
     lambda: made.fill(np.zeros(3, dtype=np.int32), np.zeros(3)) is None,
 ]
 barrier, wrong = threading.Barrier(12), []
@@ -245,45 +359,14 @@ for thread in threads:
 print(wrong)
 """
 
-THRICE = """
-@allocating
-def thrice(values: Ints) -> Ints:
-    return twice(values) * (2 + odd(1))
-"""
-
 
 @pytest.mark.slow
 @pytest.mark.parametrize("warm", [False, True])
 def test_threads_that_call_kernels_for_the_first_time_at_once(folder: Path, warm: bool) -> None:
-    (folder / "made.py").write_text(KERNELS + THRICE, encoding="utf-8")
+    (folder / "made.py").write_text(KERNELS, encoding="utf-8")
     for _ in range(1 + warm):  # with nothing kept, and with all of it
         run = subprocess.run([sys.executable, "-c", THREADS], cwd=folder, capture_output=True, text=True)
         assert (run.stdout, run.returncode) == ("[]\n", 0), run.stderr[-2000:]
-
-
-def test_a_thread_that_compiles_does_not_wait_for_one_that_waits_for_it(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One compiles a kernel; the other, who holds numba's lock, a caller of a kernel that was never called."""
-    from numba.core.compiler_lock import global_compiler_lock
-
-    (folder / "made.py").write_text(KERNELS + THRICE, encoding="utf-8")
-    made = module(folder)
-    made.thrice._run  # noqa: B018
-    other = threading.Thread(target=made.thrice, args=(np.arange(3),), daemon=True)
-
-    def compiling(_: bool) -> None:
-        if not other.ident:
-            other.start()
-            time.sleep(0.3)  # for the other to take the lock if it is free
-
-    monkeypatch.setattr(jit, "compiling", compiling)
-    one = threading.Thread(target=made.odd, args=(3,), daemon=True)
-    one.start()
-    for thread in (one, other):
-        thread.join(30)
-        assert not thread.is_alive()
-    assert not global_compiler_lock.is_locked()
 
 
 def test_an_interrupt_waits_for_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -296,7 +379,7 @@ def test_an_interrupt_waits_for_the_compiler(monkeypatch: pytest.MonkeyPatch) ->
         done.append("whole")
         return lambda: None
 
-    monkeypatch.setattr(jit.Kernel, "_made", made)
+    monkeypatch.setattr(jit, "_entry", made)
     try:
         with pytest.raises(KeyboardInterrupt):
             jit.kernel(made)()  # type: ignore[call-arg]

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason.base.errors import EvaluationError
+from kgreason.base.jit import Ints, Rows, kernel
 from kgreason.graph.induced import derivation as induced
 from kgreason.graph.induced import lifted
 from kgreason.graph.induced.derivation import InducedReasoner
@@ -372,6 +373,16 @@ def plain_situation(graph: KnowledgeGraph, cells: dict[str, Cells], chosen: list
     return frozenset(edges)
 
 
+@kernel
+def compiled_tie(indptr: Ints, neighbour: Ints, tie: Ints, mirror: Ints, u: int, v: int) -> int:
+    return tie_between(indptr, neighbour, tie, mirror, u, v)
+
+
+@kernel
+def compiled_place(keys: Rows, row: int, table: Ints) -> int:
+    return place_of(keys, row, table)
+
+
 @given(graph=graphs())
 @settings(max_examples=inputs(30), deadline=None)
 def test_ties(graph: KnowledgeGraph) -> None:
@@ -379,7 +390,8 @@ def test_ties(graph: KnowledgeGraph) -> None:
     ties = Ties.of(graph, cells)
     for u in range(graph.n):
         for v in set(range(graph.n)) - {u}:
-            t = tie_between(ties.indptr, ties.neighbour, ties.tie, ties.mirror, u, v)
+            t = compiled_tie(ties.indptr, ties.neighbour, ties.tie, ties.mirror, u, v)
+            assert t == tie_between(ties.indptr, ties.neighbour, ties.tie, ties.mirror, u, v)
             content = ties.content[ties.start[t] : ties.start[t + 1]].tolist()
             outgoing = {c >> 1 for c in content if not c & 1}
             incoming = {c >> 1 for c in content if c & 1}
@@ -392,7 +404,7 @@ def test_ties(graph: KnowledgeGraph) -> None:
 def test_places(rows: list[tuple[int, int]]) -> None:
     keys, table, numbers = np.array(rows, dtype=np.int64), np.full(32, -1, dtype=np.int64), dict[tuple, int]()
     for i, row in enumerate(rows):
-        place = place_of(keys, i, table)
+        place = compiled_place(keys, i, table)
         assert table[place] == numbers.get(row, -1)
         numbers.setdefault(row, i)
         table[place] = numbers[row]

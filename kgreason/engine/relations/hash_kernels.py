@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kgreason.base.jit import Flags, Ints, Rows, kernel
+from kgreason.base.jit import Flags, Ints, Rows, inlined, kernel
 
 LOW = 0xFFFFFFFF
 GOLDEN = -7046029254386353131  # 2^64 / golden ratio, as a signed number: spreads consecutive integers
@@ -21,7 +21,7 @@ DOUBLE, STRING = 1, 2  # as in `Kind`
 ANY, GREATEST, LEAST, FACTOR = 0, 1, 2, 3
 
 
-@kernel
+@inlined
 def hashed(rows: Rows, i: int, key: Ints, constants: Ints) -> int:
     """31-bit hash of the key of row i; negative entries of `key` are -1 - position in `constants`."""
     h = 0
@@ -34,7 +34,7 @@ def hashed(rows: Rows, i: int, key: Ints, constants: Ints) -> int:
     return (h >> 32) & 0x7FFFFFFF
 
 
-@kernel
+@inlined
 def _equal(rows: Rows, i: int, key: Ints, constants: Ints, other: Rows, r: int, other_key: Ints) -> bool:
     for j in range(len(key)):
         column = key[j]
@@ -44,7 +44,7 @@ def _equal(rows: Rows, i: int, key: Ints, constants: Ints, other: Rows, r: int, 
     return True
 
 
-@kernel
+@inlined
 def find(
     rows: Rows, i: int, key: Ints, constants: Ints, other: Rows, other_key: Ints, slots: Ints, tag: int
 ) -> int:
@@ -60,7 +60,7 @@ def find(
         s = (s + 1) & mask
 
 
-@kernel
+@inlined
 def before(a: int, b: int, kind: int, ranks: Ints) -> bool:
     """Whether coded value a is less than b."""
     if kind == STRING:
@@ -73,7 +73,7 @@ def before(a: int, b: int, kind: int, ranks: Ints) -> bool:
     return a < b
 
 
-@kernel
+@inlined
 def _place(packed: int, size: int) -> int:
     """Slot of a packed row in a table of any size: its hash, as a fraction of 2^32, times the size."""
     # Two mixing steps, because a single product leaves rows of even distance adjacent. Two products with the

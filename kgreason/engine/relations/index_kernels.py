@@ -5,13 +5,13 @@ Tables of keys have the layout of `kgreason.engine.relations.hash_kernels`, or o
 
 from __future__ import annotations
 
-from kgreason.base.jit import Flags, Ints, Rows, Shorts, kernel
+from kgreason.base.jit import Flags, Ints, Rows, Shorts, inlined, kernel
 from kgreason.engine.relations.hash_kernels import LOW, find, hashed
 
 DIRECT = -2  # last slot of a directly addressed index: slots are found by value, not by hash
 
 
-@kernel
+@inlined
 def _addressed(rows: Rows, i: int, key: Ints, constants: Ints, slots: Ints) -> int:
     # The key is a single column, whose value is the slot; the last slot represents all values out of range.
     last = len(slots) - 1
@@ -20,7 +20,7 @@ def _addressed(rows: Rows, i: int, key: Ints, constants: Ints, slots: Ints) -> i
     return value if value >= 0 and value < last else last
 
 
-@kernel
+@inlined
 def seek(rows: Rows, i: int, key: Ints, constants: Ints, entries: Rows, slots: Ints) -> int:
     """Slot of the key of row i in an index, or the free slot where it belongs."""
     last = len(slots) - 1
@@ -46,7 +46,7 @@ def seek(rows: Rows, i: int, key: Ints, constants: Ints, entries: Rows, slots: I
         s = (s + 1) & last
 
 
-@kernel
+@inlined
 def _entered(rows: Rows, i: int, key: Ints, slots: Ints, entries: Rows, used: int) -> int:
     """Entry of the key of row i (new: `used`), or -1 if it has no slot or `entries` is full (see `chain`)."""
     s = seek(rows, i, key, key, entries, slots)
@@ -78,7 +78,7 @@ def register(entries: Rows, key: Ints, used: int, slots: Ints) -> None:
         slots[s] = tag << 32 | k
 
 
-@kernel
+@inlined
 def after(row: int, following: Shorts, base: int) -> int:
     """Next row of a chain, or -1."""
     link = following[row - base]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.base.jit import Doubles, Ints, Rows, kernel
+from kgreason.base.jit import Doubles, Ints, Rows, inlined, kernel
 from kgreason.engine.expressions.builtin_functions import Refusal
 from kgreason.engine.plan.ir import plain
 from kgreason.engine.plan.static_kinds import COLLECTING
@@ -330,7 +330,7 @@ def contribute(
     return count, group_count, n
 
 
-@kernel
+@inlined
 def _add(high: float, low: float, x: float) -> tuple[float, float]:
     """Add to a double-double number (Knuth's two-sum)."""
     total = high + x
@@ -341,7 +341,7 @@ def _add(high: float, low: float, x: float) -> tuple[float, float]:
     return (high, rest) if rest == rest else (total, 0.0)
 
 
-@kernel
+@inlined
 def _times(high: float, low: float, x: float) -> tuple[float, float]:
     """Multiply a double-double number (Dekker's product)."""
     product = high * x

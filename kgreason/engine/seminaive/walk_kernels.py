@@ -7,7 +7,7 @@ serves as the queue.
 
 from __future__ import annotations
 
-from kgreason.base.jit import Doubles, Ints, Rows, Shorts, kernel
+from kgreason.base.jit import Doubles, Ints, Rows, Shorts, inlined, kernel
 
 
 @kernel
@@ -104,7 +104,7 @@ def reach(
     return i, used, tried
 
 
-@kernel
+@inlined
 def add(cells: Doubles, c: int, stamp: float, x: float) -> float:
     """Add x to the total of the state whose cells begin at c (see `accumulate`); returns the total."""
     high = low = 0.0

@@ -20,8 +20,9 @@ from functools import cached_property
 
 import numpy as np
 
+from kgreason.base.jit import Ints
 from kgreason.graph.induced.lifted import Derived, Known, Lifted
-from kgreason.graph.induced.situations import Ints, Sight, Ties, weights
+from kgreason.graph.induced.situations import Sight, Ties, weights
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
 from kgreason.graph.small_graphs.interpreter import Interpreter
 from kgreason.graph.small_graphs.normal_form import Range, Unfit

@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.errors import EvaluationError
+from kgreason.base.jit import Ints
 from kgreason.engine.relations.fact_tables import Facts, Kind, Table, doubles
-from kgreason.graph.induced.situations import Ints, Sight, Situations
+from kgreason.graph.induced.situations import Sight, Situations
 from kgreason.graph.knowledge_graph import Vertices
 from kgreason.language.check.checked_program import (
     CheckedAtom,

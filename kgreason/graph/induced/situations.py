@@ -9,12 +9,11 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.base.jit import allocating
+from kgreason.base.jit import Ints, Rows, inlined, kernel
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices, Weights
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.check.weight_visibility import Use, WeightUse
 
-Ints = npt.NDArray[np.int64]
 CUTS = (0.5, 1.0)  # boundaries of the cells of added weights, as fractions of the bound of the sum
 
 
@@ -127,7 +126,7 @@ def _ranges(first: Ints, size: Ints) -> Ints:
     return np.arange(ends[-1] if len(ends) else 0) + np.repeat(first - ends + size, size)
 
 
-@allocating
+@inlined
 def tie_between(indptr: Ints, neighbour: Ints, tie: Ints, mirror: Ints, u: int, v: int) -> int:
     """Tie of two vertices as seen from u, 0 for none; searched on the side of the lower degree."""
     swap = indptr[u + 1] - indptr[u] > indptr[v + 1] - indptr[v]
@@ -147,8 +146,8 @@ def tie_between(indptr: Ints, neighbour: Ints, tie: Ints, mirror: Ints, u: int, 
     return int(mirror[tie[low]] if swap else tie[low])
 
 
-@allocating
-def place_of(keys: Ints, row: int, table: Ints) -> int:
+@inlined
+def place_of(keys: Rows, row: int, table: Ints) -> int:
     """Slot of the key ``keys[row]`` in an open-addressing table, or the free slot for it."""
     mixed = np.uint64(0)
     for w in range(keys.shape[1]):
@@ -166,11 +165,11 @@ def place_of(keys: Ints, row: int, table: Ints) -> int:
     return int(place)
 
 
-@allocating
+@kernel
 def intern_induced(
-    indptr: Ints, neighbour: Ints, tie: Ints, mirror: Ints, loop: Ints, members: Ints, bits: int,
-    keys: Ints, count: int, table: Ints, rebuild: bool,
-) -> tuple[Ints, int]:  # fmt: skip
+    indptr: Ints, neighbour: Ints, tie: Ints, mirror: Ints, loop: Ints, members: Rows, bits: int,
+    keys: Rows, count: int, table: Ints, rebuild: bool, ids: Ints,
+) -> int:  # fmt: skip
     """Number the induced subgraphs of vertex tuples: equal numbers if and only if equal ties.
 
     The key of a tuple packs the ties of the positions a <= b, row by row, ``63 // bits`` to a word.
@@ -191,15 +190,16 @@ def intern_induced(
         that a search always ends at a free slot.
     rebuild
         Whether `table` is new and the known keys must be inserted first.
+    ids
+        Receives the key number of each tuple, shape (N,).
 
-    Returns the key number of each tuple, shape (N,), and the new count.
+    Returns the new count.
     """
     if rebuild:
         for row in range(count):
             table[place_of(keys, row, table)] = row
     size, x = members.shape
     full = 63 // bits * bits
-    ids = np.empty(size, dtype=np.int64)
     for i in range(size):
         word, shift, packed = 0, 0, 0
         for a in range(x):
@@ -219,7 +219,7 @@ def intern_induced(
             table[place] = count
             count += 1
         ids[i] = table[place]
-    return ids, count
+    return count
 
 
 class Situations:
@@ -251,7 +251,8 @@ class Situations:
         t = self._ties
         adjacency = (t.indptr, t.neighbour, t.tie, t.mirror, t.loop)
         index = (self._keys, self._count, self._table, rebuild)
-        ids, self._count = intern_induced(*adjacency, np.ascontiguousarray(members), t.bits, *index)
+        ids = np.empty(len(members), dtype=np.int64)
+        self._count = intern_induced(*adjacency, np.ascontiguousarray(members), t.bits, *index, ids)
         return ids
 
     def edges(self, numbers: Ints) -> tuple[Ints, Ints, Ints, Ints]:

@@ -20,7 +20,7 @@ then the words, the records of pairs, and the terms met last, each for the subgr
 
 from __future__ import annotations
 
-from kgreason.base.jit import Doubles, Ints, Rows, Shorts, kernel
+from kgreason.base.jit import Doubles, Ints, Rows, Shorts, inlined, kernel
 
 BLOCK = 128  # subgraphs that are worked on together
 MOST = 64  # bits of a word, and registers
@@ -62,7 +62,7 @@ ADD, SUBTRACT, TIMES, DIVIDE, BELOW, UP_TO, AND, OR, NOT, EQUAL, MEET = range(11
 PART, CHOSEN_, CONSTANT = MOST, 2 * MOST, 2 * MOST + 4
 
 
-@kernel
+@inlined
 def _place(bit: int) -> int:
     """Index of the one bit that is set, below 8."""
     place = 4 if bit & 0xF0 else 0
@@ -70,7 +70,7 @@ def _place(bit: int) -> int:
     return place + (1 if bit & 0xAA else 0)
 
 
-@kernel
+@inlined
 def _note(m: Ints, word: int, record: int, held: int, pair: int, s: int) -> None:
     """Set the record and the words of a pair in subgraph s."""
     m[m[RECORDS] + pair * BLOCK + s] = record
@@ -80,7 +80,7 @@ def _note(m: Ints, word: int, record: int, held: int, pair: int, s: int) -> None
         word += BLOCK
 
 
-@kernel
+@inlined
 def _gather(
     m: Ints, members: Rows, first: int, count: int, indptr: Ints, entries: Shorts, loop: Shorts, flags: Shorts
 ) -> None:
@@ -128,7 +128,7 @@ def _gather(
             present |= 1 << (u & 63)
 
 
-@kernel
+@inlined
 def _meet(m: Ints, op: int, x: int, heads: int, whole: int, count: int) -> None:
     """Find where all terms of an operation hold, for a block."""
     # Results are added to the word of the operation or, with a total, to its met terms for each z; new bits
@@ -170,7 +170,7 @@ def _meet(m: Ints, op: int, x: int, heads: int, whole: int, count: int) -> None:
             known[s] |= more
 
 
-@kernel
+@inlined
 def _transpose(m: Ints, op: int, x: int, heads: int, count: int) -> None:
     target = m[m[WORDS] + m[op + OP_WORD] * BLOCK : m[WORDS] + m[op + OP_WORD] * BLOCK + count]
     source = m[m[WORDS] + m[op + OP_SOURCE] * BLOCK : m[WORDS] + m[op + OP_SOURCE] * BLOCK + count]
@@ -185,7 +185,7 @@ def _transpose(m: Ints, op: int, x: int, heads: int, count: int) -> None:
             target[s] |= (((((source[s] >> z) & heads) * gather) >> top) & full) << (z * x)
 
 
-@kernel
+@inlined
 def _carry_out(m: Ints, d: Doubles, at: int) -> bool:
     """Execute steps; returns whether all conditions among them hold."""
     for i in range(m[at]):
@@ -222,7 +222,7 @@ def _carry_out(m: Ints, d: Doubles, at: int) -> bool:
     return True
 
 
-@kernel
+@inlined
 def _sum(d: Doubles, number: int) -> float:
     """Correctly rounded sum of contributions in any order, computed with non-overlapping partial sums."""
     # J. R. Shewchuk: Adaptive precision floating-point arithmetic, Discrete & Computational Geometry 18,
@@ -254,14 +254,14 @@ def _sum(d: Doubles, number: int) -> float:
     return high
 
 
-@kernel
+@inlined
 def _better(function: int, old: float, new: float) -> float:
     if function == LEAST:
         return old if old < new else new
     return old if old > new else new
 
 
-@kernel
+@inlined
 def _value(m: Ints, d: Doubles, at: Shorts, values: Doubles, op: int, x: int, record: int, s: int) -> bool:
     """Whether some combination of values meets the conditions; the best argument goes to register MOST - 1."""
     # Parallel edges have several weights: all combinations are enumerated, in the order of their numbers.
@@ -295,7 +295,7 @@ def _value(m: Ints, d: Doubles, at: Shorts, values: Doubles, op: int, x: int, re
     return met
 
 
-@kernel
+@inlined
 def _groups(
     m: Ints, d: Doubles, at: Shorts, values: Doubles, op: int, x: int, heads: int, whole: int, count: int
 ) -> bool:

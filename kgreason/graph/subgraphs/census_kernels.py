@@ -17,13 +17,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from kgreason.base.jit import Ints, Rows, Shorts, allocating, kernel
+from kgreason.base.jit import Cubes, Ints, Rows, Shorts, inlined, kernel
 from kgreason.engine.relations.hash_kernels import GOLDEN
 
 DONE, MORE_PATTERNS, MORE_VALUES, TOO_MANY = 0, 1, 2, 3
 
 
-@kernel
+@inlined
 def find(parent: int, value: int, slots: Ints, nodes: Rows) -> int:
     """Slot of the child of a node, or the empty slot for it."""
     one, mask = np.uint64(1), np.uint64(len(slots) - 1)  # unsigned indices avoid the check for negative ones
@@ -35,7 +35,7 @@ def find(parent: int, value: int, slots: Ints, nodes: Rows) -> int:
         slot = (slot + one) & mask
 
 
-@kernel
+@inlined
 def child(parent: int, value: int, slots: Ints, nodes: Rows, head: Ints) -> int:
     """Number of the child of a node, created if it does not exist; the table must have a free slot."""
     slot = find(parent, value, slots, nodes)
@@ -56,7 +56,7 @@ def placed(nodes: Rows, count: int, slots: Ints) -> None:
         slots[find(nodes[node, 0], nodes[node, 1], slots, nodes)] = node
 
 
-@kernel
+@inlined
 def opened(
     root: int, indptr: Ints, neighbour: Shorts, tie: Shorts, colour: Shorts, low: int,
     joint: Ints, extension: Shorts, place: Shorts,
@@ -74,7 +74,7 @@ def opened(
     return size
 
 
-@kernel
+@inlined
 def joined(
     root: int, w: int, shift: int, size: int, indptr: Ints, neighbour: Shorts, tie: Shorts, colour: Shorts,
     joint: Ints, extension: Shorts, place: Shorts,
@@ -93,7 +93,7 @@ def joined(
     return size
 
 
-@kernel
+@inlined
 def left(
     root: int, w: int, shift: int, low: int, indptr: Ints, neighbour: Shorts, joint: Ints,
 ) -> None:  # fmt: skip
@@ -107,7 +107,7 @@ def left(
         e -= 1
 
 
-@kernel
+@inlined
 def back(
     root: int, depth: int, low: int, bits: int, indptr: Ints, neighbour: Shorts, chosen: Ints, end: Ints,
     joint: Ints, extension: Shorts, head: Ints,
@@ -122,7 +122,7 @@ def back(
         head[0] += 1
 
 
-@kernel
+@inlined
 def _value_slot(value: int, keys: Ints, used: Shorts) -> int:
     """Slot of a value in the small table, or the empty slot for it."""
     mask = len(keys) - 1
@@ -133,7 +133,7 @@ def _value_slot(value: int, keys: Ints, used: Shorts) -> int:
     return at
 
 
-@kernel
+@inlined
 def _number_values(
     first: int, size: int, joint: Ints, extension: Shorts, kind: Shorts,
     keys: Ints, used: Shorts, listed: Ints, here: Ints, before: Ints,
@@ -157,14 +157,14 @@ def _number_values(
     return many
 
 
-@kernel
+@inlined
 def _clear(many: int, listed: Ints, used: Shorts) -> None:
     """Clear the small table."""
     for q in range(many):
         used[listed[q]] = 0
 
 
-@kernel
+@inlined
 def _store_example(found: int, depth: int, w: int, u: int, chosen: Ints, examples: Rows) -> None:
     """Store the chosen vertices, w and u as the example of a pattern."""
     for a in range(depth):
@@ -173,7 +173,7 @@ def _store_example(found: int, depth: int, w: int, u: int, chosen: Ints, example
     examples[found, depth + 1] = u
 
 
-@kernel
+@inlined
 def _last_extension(
     q: int, w: int, i: int, size: int, indptr: Ints, neighbour: Shorts, extension: Shorts, kind: Shorts,
 ) -> int:  # fmt: skip
@@ -194,7 +194,7 @@ def _last_extension(
     return -1
 
 
-@kernel
+@inlined
 def _count_neighbours(
     prefix: int, i: int, depth: int, shift: int,
     root: int, w: int, indptr: Ints, neighbour: Shorts, tie: Shorts, colour: Shorts,
@@ -330,8 +330,8 @@ def census(
     return DONE
 
 
-@allocating
-def pair_cells(indptr: Ints, target: Ints, kind: Ints, members: Ints, cells: Ints) -> None:
+@kernel
+def pair_cells(indptr: Ints, target: Ints, kind: Ints, members: Rows, cells: Cubes) -> None:
     """Write the kind of every ordered pair of the vertices of each row of `members` into `cells`, 0 for none.
 
     The directed graph is in compressed rows, with distinct targets ascending in each row, and the kind of each entry;

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.base.jit import Flags, Ints, Rows, Shorts, kernel
+from kgreason.base.jit import Flags, Ints, Rows, Shorts, inlined, kernel
 from kgreason.graph.knowledge_graph import Vertices
 
 MOST = 63  # members of a pool, which fit into a bit set
@@ -105,7 +105,7 @@ def diverse(
     return Pools(pool, first, *turns, ranks, width)
 
 
-@kernel
+@inlined
 def _met(member: Ints, other: Rows, row: int, x: int) -> bool:
     """Whether a subgraph shares a vertex with a member of a pool."""
     for a in range(x):
@@ -115,7 +115,7 @@ def _met(member: Ints, other: Rows, row: int, x: int) -> bool:
     return False
 
 
-@kernel
+@inlined
 def _images(
     free: int,
     need: int,
@@ -158,7 +158,7 @@ def _images(
     return False
 
 
-@kernel
+@inlined
 def covered(
     kind: int, x: int, need: int, member: Ints, ordered: Ints, candidates: Ints, ranks: Shorts,
     class_of: Shorts, orders: Rows, first_turn: Ints, turns: Rows, first_member: Ints, pool: Rows, apart: Ints,
@@ -201,7 +201,7 @@ def covered(
     return False
 
 
-@kernel
+@inlined
 def _apart(
     one: Rows, i: int, turn: int, other: Rows, j: int, other_turn: int, turns: Rows, ranks: Shorts
 ) -> bool:  # fmt: skip

@@ -14,7 +14,7 @@ from math import exp
 
 import numpy as np
 
-from kgreason.base.jit import Doubles, Ints, kernel
+from kgreason.base.jit import Doubles, Ints, inlined, kernel
 from kgreason.base.progress import Progress
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices
 from kgreason.isomorphism.anonymizers.assembly import labels_with_synthetic
@@ -122,7 +122,7 @@ class Arcs:
         return cls(begin, key[order], count[order].astype(np.int64))
 
 
-@kernel
+@inlined
 def _count(begin: Ints, key: Ints, count: Ints, v: int, wanted: int) -> int:
     """Number of edges of the arc of v with key `wanted`."""
     low, high = begin[v], begin[v + 1]
@@ -138,7 +138,7 @@ def _count(begin: Ints, key: Ints, count: Ints, v: int, wanted: int) -> int:
     return 0
 
 
-@kernel
+@inlined
 def _common_edges(
     begin: Ints, key: Ints, count: Ints, slot: Ints, at: Ints, k: int, v: int, skip: int
 ) -> int:
@@ -157,7 +157,7 @@ def _common_edges(
     return total
 
 
-@kernel
+@inlined
 def _common_edges_of_two(
     begin: Ints, key: Ints, count: Ints, slot: Ints, at: Ints, k: int, u: int, v: int
 ) -> int:
@@ -167,7 +167,7 @@ def _common_edges_of_two(
     return found
 
 
-@kernel
+@inlined
 def _owner(begin: Ints, arc: int) -> int:
     low, high = 0, len(begin) - 1
     while high - low > 1:
@@ -179,7 +179,7 @@ def _owner(begin: Ints, arc: int) -> int:
     return low
 
 
-@kernel
+@inlined
 def _exchange(slot: Ints, at: Ints, u: int, v: int) -> None:
     a, b = slot[u], slot[v]
     slot[u], slot[v] = b, a

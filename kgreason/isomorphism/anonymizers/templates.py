@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.base.jit import Doubles, Ints, Rows, kernel
+from kgreason.base.jit import Doubles, Ints, Rows, inlined, kernel
 
 _STEPS = 200_000  # placements that are examined for each class
 _FULL = 0.9  # share of a bound on incoming weights that members may use
@@ -97,7 +97,7 @@ def _order(tied: npt.NDArray[np.bool_]) -> Ints:
     return np.array(order, dtype=np.int64)
 
 
-@kernel
+@inlined
 def _added(known: Rows, kinds: Rows, edges: Rows, placement: Ints, order: Ints, depth: int, v: int) -> int:
     """Number of edges to add if the next position gets vertex v (-1: a new one); -1 if it does not fit."""
     a = order[depth]
@@ -121,7 +121,7 @@ def _added(known: Rows, kinds: Rows, edges: Rows, placement: Ints, order: Ints, 
     return more
 
 
-@kernel
+@inlined
 def _roomy(known: Rows, weights: Doubles, incoming: Doubles, placement: Ints, full: float) -> bool:
     """Whether incoming weights satisfy their bound at existing vertices."""
     x = len(placement)

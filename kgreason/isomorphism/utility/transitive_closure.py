@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.cores import each
-from kgreason.base.jit import Ints, Rows, kernel
+from kgreason.base.jit import Ints, Rows, inlined, kernel
 from kgreason.engine.relations.hash_kernels import GOLDEN
 from kgreason.graph.facts import answers
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
@@ -174,7 +174,7 @@ def spread(ptr: Ints, to: Ints, marks: Rows) -> None:
                 marks[v, w] |= marks[u, w]
 
 
-@kernel
+@inlined
 def _bits(word: int) -> int:
     word = word - ((word >> 1) & 0x5555555555555555)
     word = (word & 0x3333333333333333) + ((word >> 2) & 0x3333333333333333)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.cores import each
-from kgreason.base.jit import allocating
+from kgreason.base.jit import Ints, Rows, inlined, kernel
 from kgreason.base.progress import Progress
 from kgreason.isomorphism.verification.image_pools import Patterns, Pools, packs, placements, tokens
 from kgreason.isomorphism.verification.isomorphism_classes import Catalogue, Scarcity
@@ -25,8 +25,6 @@ from kgreason.isomorphism.verification.subgraph_visits import (
     Share,
     shares,
 )
-
-Ints = npt.NDArray[np.int64]
 
 PATIENCE = 1 << 12  # comparisons per X1 while the listing may still bring members
 BUDGET = 1 << 24  # comparisons per X1 at the end, before the search by tokens
@@ -45,8 +43,8 @@ MANY = 1 << 12  # more attacked subgraphs of a class are not searched one by one
 FEW = 1 << 6  # number of unserved attacked subgraphs above which the pool of a class is extended
 
 
-@allocating
-def _apart(first: Ints, turn: Ints, second: Ints, other_turn: Ints, traits: Ints) -> bool:
+@inlined
+def _apart(first: Ints, turn: Ints, second: Ints, other_turn: Ints, traits: Rows) -> bool:
     """Whether two placements share no vertex and no trait at any position."""
     size = len(first)
     for p in range(size):
@@ -61,10 +59,11 @@ def _apart(first: Ints, turn: Ints, second: Ints, other_turn: Ints, traits: Ints
     return True
 
 
-@allocating
-def _scarce(found: Ints, count: int, members: Ints, turns: Ints, traits: Ints, need: int) -> bool:
+@inlined
+def _scarce(
+    found: Ints, count: int, members: Rows, turns: Rows, traits: Rows, need: int, values: Ints
+) -> bool:
     """Whether some position has fewer than `need` different in-degrees or out-degrees."""
-    values = np.empty(need, dtype=np.int64)
     for p in range(turns.shape[1]):
         for t in range(2):
             different = 0
@@ -85,10 +84,10 @@ def _scarce(found: Ints, count: int, members: Ints, turns: Ints, traits: Ints, n
     return False
 
 
-@allocating
+@inlined
 def _clique(
-    start: int, found: Ints, count: int, need: int, work: Ints, left: Ints, chosen: Ints,
-    members: Ints, turns: Ints, traits: Ints, budget: int,
+    start: int, found: Ints, count: int, need: int, work: Rows, left: Ints, chosen: Ints,
+    members: Rows, turns: Rows, traits: Rows, budget: int,
 ) -> tuple[int, int]:  # fmt: skip
     """Choose `need` placements that are pairwise apart: `start` and others of ``found[:count]``."""
     # Returns the status (1 chosen, 0 impossible, -1 given up) and the number of comparisons.
@@ -131,41 +130,50 @@ def _clique(
     return 0, spent
 
 
-@allocating
 def find_images(
-    targets: Ints,
-    members: Ints,
-    turns: Ints,
-    traits: Ints,
-    need: int,
-    patience: int,
-    budget: int,
-    images: Ints,
-) -> Ints:
+    targets: Ints, members: Ints, turns: Ints, traits: Ints, need: int, patience: int, budget: int, images: Ints
+) -> Ints:  # fmt: skip
     """Find for each target `need` placements of members that are apart from the target and from each other.
 
     Targets (T, x) and members (M, x) are in canonical order; `turns` are the automorphisms of the canonical form, (F,
     x). Placement m * F + f puts vertex ``members[m, turns[f, p]]`` at position p. Two placements are apart if they
-    share no vertex and the vertices at each position differ in all three traits. Consecutive targets with equal degrees
-    share their list of placements. After `patience` comparisons, a search stops to test by counts whether it can
-    succeed; after `budget` comparisons it is given up. Images that are found are written to `images`, shape (T, need).
+    share no vertex and the vertices at each position differ in all three traits. After `patience` comparisons, a search
+    stops to test by counts whether it can succeed; after `budget` comparisons it is given up. Images that are found are
+    written to `images`, shape (T, need).
 
     Returns the status of each target: 1 found, 0 no images exist (exact), -1 given up.
     """
+    status = np.zeros(len(targets), dtype=np.int64)
+    first, room = 0, 256
+    while first < len(targets):
+        alike, mine = np.empty((2, room), dtype=np.int64)
+        left, chosen, values = np.zeros((3, need + 1), dtype=np.int64)
+        first = _find_images(
+            targets, members, turns, traits, need, patience, budget, first, status, images,
+            alike, mine, np.empty((need, room), dtype=np.int64), left, chosen, values,
+        )  # fmt: skip
+        room *= 4
+    return status
+
+
+@kernel
+def _find_images(
+    targets: Rows, members: Rows, turns: Rows, traits: Rows, need: int, patience: int, budget: int, first: int,
+    status: Ints, images: Rows, alike: Ints, mine: Ints, work: Rows, left: Ints, chosen: Ints, values: Ints,
+) -> int:  # fmt: skip
+    """Search from a target on; returns the target for which the lists are too short, else the number of targets.
+
+    Consecutive targets with equal degrees share `alike`, the placements that differ from the target in all degrees;
+    `mine` are those that also share no vertex with the target.
+    """
     size = targets.shape[1]
     f = len(turns)
-    status = np.zeros(len(targets), dtype=np.int64)
-    alike = np.empty(256, dtype=np.int64)  # placements that differ from the target in all degrees
-    mine = np.empty(256, dtype=np.int64)  # those that also share no vertex with the target
-    work = np.empty((need, 256), dtype=np.int64)
-    left = np.zeros(need + 1, dtype=np.int64)
-    chosen = np.zeros(need, dtype=np.int64)
     known = 0
     turn = 0
     scan = 0
     hopeless = False
-    for t in range(len(targets)):
-        same = t > 0
+    for t in range(first, len(targets)):
+        same = t > first
         for p in range(size):
             if not same:
                 break
@@ -203,9 +211,7 @@ def find_images(
                         scan = 0
                 if c >= 0:
                     if known == len(alike):
-                        alike = np.concatenate((alike, np.empty_like(alike)))
-                        mine = np.concatenate((mine, np.empty_like(mine)))
-                        work = np.empty((need, len(alike)), dtype=np.int64)
+                        return t
                     alike[known] = c
                     known += 1
                     position = known
@@ -226,10 +232,10 @@ def find_images(
                     continue
             elif not counted:
                 counted = True
-                if _scarce(alike, known, members, turns, traits, need):
+                if _scarce(alike, known, members, turns, traits, need, values):
                     hopeless = True
                     break
-                if _scarce(mine, count, members, turns, traits, need):
+                if _scarce(mine, count, members, turns, traits, need, values):
                     break
             if tried == count:
                 break
@@ -246,7 +252,7 @@ def find_images(
             if result < 0 or spent > budget:
                 status[t] = -1
                 break
-    return status
+    return len(targets)
 
 
 class Search:

@@ -10,7 +10,7 @@ import numpy as np
 
 from kgreason.base.cores import each
 from kgreason.base.errors import TooLargeError
-from kgreason.base.jit import Ints, Rows, Shorts, kernel
+from kgreason.base.jit import Ints, Rows, Shorts, inlined, kernel
 from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.isomorphism.verification.release_index import Adjacency, undirected
 from kgreason.isomorphism.verification.subgraph_visits import SHARES, Share, root_of, shares
@@ -20,7 +20,7 @@ LARGEST = 8  # vertices of an attacked subgraph; canonical forms try all permuta
 CHOSEN, NEXT, END, LIMIT = range(4)  # rows of the path of `_count_sets`
 
 
-@kernel
+@inlined
 def _last_to_join(
     indptr: Ints,
     neighbour: Shorts,

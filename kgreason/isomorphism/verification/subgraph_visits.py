@@ -16,7 +16,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.base.jit import Flags, Ints, Rows, Shorts, kernel
+from kgreason.base.jit import Flags, Ints, Rows, Shorts, inlined, kernel
 from kgreason.isomorphism.verification.release_index import Adjacency
 
 FREE, CHECKED, HANDED, SKIPPED = range(4)  # jobs: treatment of the sets of a pattern
@@ -31,7 +31,7 @@ NODES = 1 << 10  # capacity of a new tree of patterns
 ENDLESS = 1 << 62
 
 
-@kernel
+@inlined
 def _slot_of(table: Ints, parent: int, value: int) -> int:
     """Slot in the table of nodes of (parent, value, node), the child of a node with a value, present or not."""
     h = (parent * -7046029254386353131 ^ value) * -4417276706812531889
@@ -42,7 +42,7 @@ def _slot_of(table: Ints, parent: int, value: int) -> int:
     return 4 * slot
 
 
-@kernel
+@inlined
 def _add_node(table: Ints, nodes: Rows, parent: int, value: int, used: int) -> int:
     """Number of the child of a node with a value, `used` if new; ``nodes[i]`` is the parent and value of node i."""
     slot = _slot_of(table, parent, value)
@@ -70,7 +70,7 @@ def _add_nodes(
     return used
 
 
-@kernel
+@inlined
 def _apart(rows: Rows, row: int, others: Rows, begin: int, traits: Rows) -> bool:
     """Whether a row and ``others[begin]`` share no vertex and no trait at any position."""
     size = rows.shape[1]
@@ -86,7 +86,7 @@ def _apart(rows: Rows, row: int, others: Rows, begin: int, traits: Rows) -> bool
     return True
 
 
-@kernel
+@inlined
 def _has_images(
     rows: Rows, row: int, pool: int, most: int, blocks: Rows, members: Rows, need: int, traits: Rows
 ) -> bool:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kgreason.base.jit import Flags, Ints, Rows, kernel
+from kgreason.base.jit import Flags, Ints, Rows, inlined, kernel
 
 KEPT, LOST, ADDED, FREE = range(4)
 
@@ -76,14 +76,14 @@ class Search(NamedTuple):
 _ODD = 0x1E3779B97F4A7C15
 
 
-@kernel
+@inlined
 def home(table: Ints, a: int, b: int) -> int:
     """First slot to probe for a pair a < b."""
     mixed = (a * 0x9E3779B1 + b) * _ODD
     return int((mixed ^ (mixed >> 32)) & (len(table) - 1))
 
 
-@kernel
+@inlined
 def slot_of(g: Graph, a: int, b: int) -> int:
     """Slot of a pair, or the free one where it would be inserted."""
     low, high = min(a, b), max(a, b)
@@ -93,7 +93,7 @@ def slot_of(g: Graph, a: int, b: int) -> int:
     return at
 
 
-@kernel
+@inlined
 def link(g: Graph, pair: int, to: int) -> None:
     """Insert a pair into the lists of a kind."""
     g.kind[pair] = to
@@ -106,7 +106,7 @@ def link(g: Graph, pair: int, to: int) -> None:
         g.first[v, to] = half
 
 
-@kernel
+@inlined
 def unlink(g: Graph, pair: int) -> None:
     """Remove a pair from its lists."""
     for side in range(2):
@@ -120,7 +120,7 @@ def unlink(g: Graph, pair: int) -> None:
             g.first[g.ends[pair, side], g.kind[pair]] = following
 
 
-@kernel
+@inlined
 def put(g: Graph, a: int, b: int) -> int:
     """Add an edge between two vertices that are not adjacent; returns the number of the pair."""
     g.lack[a] -= 1
@@ -156,7 +156,7 @@ def take(g: Graph, pair: int) -> None:
     g.free[last] += 1
 
 
-@kernel
+@inlined
 def forget(g: Graph, pair: int) -> None:
     """Delete a pair from the hash table."""
     mask = len(g.table) - 1
@@ -197,7 +197,7 @@ def drop(g: Graph) -> None:
 DEAD = -1  # states from which an earlier search found no row
 
 
-@kernel
+@inlined
 def _unwind(before: Ints, path: Ints, n: int, node: int) -> int:
     """Write the vertices of a row, end first; returns their number, or 0 if it is too long or repeats a pair."""
     count = 0
@@ -215,7 +215,7 @@ def _unwind(before: Ints, path: Ints, n: int, node: int) -> int:
     return count
 
 
-@kernel
+@inlined
 def reach(g: Graph, s: Search, stamp: int, most: int, node: int, v: int, adds: int, cost: int) -> int:
     """Visit a state unless it is known; returns the length of a row that ends there, or 0.
 
@@ -237,7 +237,7 @@ def reach(g: Graph, s: Search, stamp: int, most: int, node: int, v: int, adds: i
     return 0
 
 
-@kernel
+@inlined
 def follow(g: Graph, s: Search, stamp: int, most: int, node: int, kind: int, adds: int, cost: int) -> int:
     """Continue from a state over all pairs of a kind."""
     half = g.first[node % len(g.lack), kind]
@@ -251,7 +251,7 @@ def follow(g: Graph, s: Search, stamp: int, most: int, node: int, kind: int, add
     return 0
 
 
-@kernel
+@inlined
 def venture(g: Graph, s: Search, stamp: int, most: int, node: int, cost: int) -> int:
     """Continue from a state over all pairs without an edge."""
     n = len(g.lack)
@@ -277,7 +277,7 @@ def venture(g: Graph, s: Search, stamp: int, most: int, node: int, cost: int) ->
     return length
 
 
-@kernel
+@inlined
 def search(g: Graph, s: Search, stamp: int, u: int, top: int, most: int, fresh: bool) -> int:
     """Find a row from u, which has a deficit or an excess, to another such vertex; returns its length, or 0.
 
@@ -311,7 +311,7 @@ def search(g: Graph, s: Search, stamp: int, u: int, top: int, most: int, fresh: 
     return length
 
 
-@kernel
+@inlined
 def mend(g: Graph, s: Search, stamp: int, u: int, top: int, most: int, fresh: bool) -> bool:
     """Find and apply a row from u (see `search`); if there is none, returns False, and visited states become DEAD."""
     adds = g.lack[u] > 0

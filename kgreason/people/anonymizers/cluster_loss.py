@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kgreason.base.jit import DoubleRows, Doubles, Ints, Rows, kernel
+from kgreason.base.jit import DoubleRows, Doubles, Ints, Rows, inlined, kernel
 from kgreason.graph.knowledge_graph import Vertices
 from kgreason.people.anonymizers.losses import Values
 from kgreason.people.anonymizers.user_distances import Clusters, Levels
@@ -28,13 +28,13 @@ from kgreason.people.model import Attribute, Numbers, PeopleGraph
 _SPREAD = -7046029254386353131  # 2^64 over the golden ratio
 
 
-@kernel
+@inlined
 def home(tally: Rows, key: int) -> int:
     """First slot to probe for a key."""
     return int(((key * _SPREAD) >> 20) & (len(tally) - 1))
 
 
-@kernel
+@inlined
 def slot(tally: Rows, key: int) -> int:
     """Row of a key, or the free row where it would be inserted."""
     at = home(tally, key)
@@ -43,7 +43,7 @@ def slot(tally: Rows, key: int) -> int:
     return at
 
 
-@kernel
+@inlined
 def count_up(tally: Rows, key: int) -> int:
     """Increment the count of a key; returns the new count."""
     at = slot(tally, key)
@@ -54,7 +54,7 @@ def count_up(tally: Rows, key: int) -> int:
     return int(tally[at, 1])
 
 
-@kernel
+@inlined
 def count_down(tally: Rows, key: int) -> int:
     """Decrement the count of an existing key; returns the new count. A count of 0 frees its row."""
     at = slot(tally, key)

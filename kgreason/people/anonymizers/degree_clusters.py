@@ -20,7 +20,7 @@ import math
 import numpy as np
 
 from kgreason.base import cores
-from kgreason.base.jit import DoubleRows, Doubles, Ints, Rows, kernel
+from kgreason.base.jit import DoubleRows, Doubles, Ints, Rows, inlined, kernel
 from kgreason.graph.knowledge_graph import Vertices
 from kgreason.people.anonymizers.degree_targets import KEEP, excess
 from kgreason.people.anonymizers.user_distances import Clusters, Levels
@@ -60,7 +60,7 @@ def price(degrees: Rows, members: Rows, size: Ints, c: int, excess: float, targe
     return cost
 
 
-@kernel
+@inlined
 def need(levels: Ints, members: Rows, c: int, begin: int, end: int) -> int:
     """Largest level among members begin .. end-1 of a cluster."""
     most = 0
@@ -69,7 +69,7 @@ def need(levels: Ints, members: Rows, c: int, begin: int, end: int) -> int:
     return most
 
 
-@kernel
+@inlined
 def put(members: Rows, size: Ints, cluster: Ints, slot: Ints, u: int, c: int) -> None:
     """Move a user to another cluster."""
     a = cluster[u]
@@ -80,7 +80,7 @@ def put(members: Rows, size: Ints, cluster: Ints, slot: Ints, u: int, c: int) ->
     size[c] += 1
 
 
-@kernel
+@inlined
 def change(
     cost: Doubles, target: Rows, size: Ints, uneven: Ints, c: int, was: int, costs: float, targets: Ints,
     made: bool,
@@ -101,7 +101,7 @@ def change(
     return added
 
 
-@kernel
+@inlined
 def _unevenness(uneven: Ints) -> float:
     """Cost of making the sums even: a half edge for each unit."""
     total = 0

@@ -28,7 +28,7 @@ from __future__ import annotations
 import numpy as np
 
 from kgreason.base.errors import AnonymizationError
-from kgreason.base.jit import Ints, Rows, kernel
+from kgreason.base.jit import Ints, Rows, inlined, kernel
 from kgreason.people.anonymizers.undirected_realization import obstacle
 from kgreason.people.model import Counts
 from kgreason.people.settings import Sequence
@@ -36,7 +36,7 @@ from kgreason.people.settings import Sequence
 NEVER = 1 << 62  # infinite cost
 
 
-@kernel
+@inlined
 def price(falling: Ints, sums: Ints, a: int, b: int, lowering: bool) -> tuple[int, int]:
     """Cost of a group and its cheapest degree: the largest, or a median if degrees may fall."""
     middle = a + (b - a) // 2 if lowering else a
@@ -45,7 +45,7 @@ def price(falling: Ints, sums: Ints, a: int, b: int, lowering: bool) -> tuple[in
     return above + degree * (b - middle) - (sums[b] - sums[middle]), degree
 
 
-@kernel
+@inlined
 def turn(falling: Ints, first: Ints, end: Ints, a: int, b: int, lowering: bool, most: int) -> tuple[int, int]:
     """Cost and change, +1 or -1, for the cheapest degree of an odd group adjacent to that of `price`.
 

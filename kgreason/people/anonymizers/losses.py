@@ -15,18 +15,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
 
 from kgreason.base.cores import cores, each
 from kgreason.base.errors import AnonymizationError
-from kgreason.base.jit import DoubleRows, Doubles, Ints, SingleRows, kernel
+from kgreason.base.jit import DoubleRows, Doubles, Ints, SingleRows, inlined, kernel
 from kgreason.graph.knowledge_graph import Vertices
 from kgreason.people.anonymizers.user_distances import Clusters, Distances
 from kgreason.people.model import Attribute, Numbers, PeopleGraph
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +79,8 @@ class Values:
 
     def matrix(self) -> csr_array:
         """User-value incidence: a sparse matrix of ones, float64, shape (n, p)."""
+        from scipy.sparse import csr_array  # kernels of this file are compiled where SciPy is missing
+
         return csr_array((np.ones(len(self.owned)), self.owned, self.owner_start), shape=(self.n, len(self)))
 
     def together(self) -> npt.NDArray[np.bool_]:
@@ -133,7 +137,7 @@ class Users(NamedTuple):
     degree: DoubleRows
 
 
-@kernel
+@inlined
 def _value_row(all_: Users, some: Users, begin: Ints, holder: Ints, u: int, total: Doubles) -> None:
     """Loss of uniting values: Σ_a c_a(v) w_a(u) + c_a(u) w_a(v), minus the terms of common values."""
     # User u is one of `all_`; `total` receives the losses with each of `some`, of whom
@@ -154,7 +158,7 @@ def _value_row(all_: Users, some: Users, begin: Ints, holder: Ints, u: int, tota
             total[v] -= all_.weight[a, u] + some.weight[a, v]
 
 
-@kernel
+@inlined
 def widening(
     low: float, high: float, other_low: float, other_high: float, growth: float, span: float
 ) -> float:
@@ -166,7 +170,7 @@ def widening(
     return (max(low - other_low, 0.0) + max(other_high - high, 0.0)) * growth
 
 
-@kernel
+@inlined
 def _range_row(all_: Users, some: Users, u: int, unit: float, total: Doubles) -> None:
     """Add the loss of uniting the ranges of u and each v."""
     for a in range(len(all_.span)):
@@ -177,7 +181,7 @@ def _range_row(all_: Users, some: Users, u: int, unit: float, total: Doubles) ->
             total[v] += (mine + theirs) * unit
 
 
-@kernel
+@inlined
 def _degree_row(all_: Users, some: Users, u: int, total: Doubles) -> None:
     """Sum of absolute differences between the degrees of u and of each v."""
     for v in range(len(total)):

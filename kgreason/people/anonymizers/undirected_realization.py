@@ -37,7 +37,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.errors import NotRealizable
-from kgreason.base.jit import Ints, Rows, kernel
+from kgreason.base.jit import Ints, Rows, inlined, kernel
 from kgreason.people.anonymizers import alternating_rows
 from kgreason.people.anonymizers.alternating_rows import ADDED, FREE, KEPT, LOST, Graph, Search
 from kgreason.people.model import Counts
@@ -46,7 +46,7 @@ from kgreason.people.model import Counts
 Edges = npt.NDArray[np.int64]
 
 
-@kernel
+@inlined
 def lower(lack: Ints, order: Ints, place: Ints, head: Ints, v: int) -> None:
     """Decrement the deficit of v."""
     last = head[lack[v] - 1] - 1
