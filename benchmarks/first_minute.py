@@ -23,6 +23,7 @@ from statistics import median
 from reasoner import cpu
 
 ROOT = Path(__file__).resolve().parent.parent
+PIP = subprocess.check_output([sys.executable, "-m", "pip", "cache", "dir"], text=True).strip()
 RULES = ("--rules", "examples/ownership/control.vada")
 COMMANDS = {
     "reason": ("reason", *RULES),
@@ -43,7 +44,11 @@ def seconds(command: list[str | Path], cwd: Path, home: Path) -> float:
     usual.pop("NUMBA_CACHE_DIR", None)
     begun = time.perf_counter()
     made = subprocess.run(
-        command, cwd=cwd, env={**usual, "XDG_CACHE_HOME": str(home)}, capture_output=True, text=True
+        command,
+        cwd=cwd,
+        env={**usual, "XDG_CACHE_HOME": str(home), "PIP_CACHE_DIR": PIP},
+        capture_output=True,
+        text=True,
     )
     took = time.perf_counter() - begun
     if made.returncode:
@@ -59,12 +64,12 @@ def copy(commit: str, folder: Path) -> None:
             files.extractall(folder, filter="data")
         return
     listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    for name in filter(
-        None, subprocess.run(listed, cwd=ROOT, capture_output=True, check=True).stdout.decode().split("\0")
-    ):
-        if (ROOT / name).is_file():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, folder / name)
+    names = subprocess.run(listed, cwd=ROOT, capture_output=True, check=True).stdout.decode().split("\0")
+    for file in (ROOT / name for name in names if name):
+        if file.is_file():
+            place = folder / file.relative_to(ROOT)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(file, place)
 
 
 def measured(commit: str, without: bool, repeats: int, folder: Path) -> dict[str, tuple[float, float | None]]:
@@ -74,15 +79,10 @@ def measured(commit: str, without: bool, repeats: int, folder: Path) -> dict[str
     )
     source.mkdir()
     copy(commit, source)
-    pip = (
-        os.environ.get("PIP_CACHE_DIR")
-        or subprocess.check_output([sys.executable, "-m", "pip", "cache", "dir"], text=True).strip()
-    )
-    os.environ["PIP_CACHE_DIR"] = pip
+    block = (source / "README.md").read_text(encoding="utf-8").partition("```sh\n")[2]
+    install = block.partition("\n")[0]
     result: dict[str, tuple[float, float | None]] = {}
-    made = seconds([sys.executable, "-m", "venv", env], source, cache)
-    made += seconds([env / "bin" / "pip", "install", "--quiet", *INSTALL, "."], source, cache)
-    result["install"] = made, None
+    result["install"] = seconds(["bash", "-euc", install], source, cache), None
     if without:
         shutil.rmtree(next(env.glob("lib/python*/site-packages/kgreason/_machine_code")))
     shutil.copytree(env, pristine, symlinks=True)
@@ -95,9 +95,6 @@ def measured(commit: str, without: bool, repeats: int, folder: Path) -> dict[str
         again = [*command, "--force"] if "anonymize" in name else command
         result[name] = first, median(seconds(again, source, cache) for _ in range(repeats))
     return result
-
-
-INSTALL: list[str] = []
 
 
 def main() -> None:
