@@ -78,3 +78,8 @@ def strings(values: Sequence[str]) -> ArrowArray:
     offsets = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded))]
     return pa.Array.from_buffers(pa.large_string(), len(encoded), buffers)
+
+
+def constant(text: str) -> Any:
+    """A string as an Arrow scalar, as `pyarrow.scalar` makes it, which imports pandas."""
+    return strings([text])[0]

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from contextvars import copy_context
 from functools import cache, partial
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from kgreason.base.interrupts import deferred
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -25,6 +27,8 @@ def cores() -> int:
 @cache
 def _pool(threads: int) -> ThreadPoolExecutor:
     """Persistent threads: starting them takes 0.07 ms, and a run on a small graph would do so thousands of times."""
+    from concurrent.futures import ThreadPoolExecutor
+
     return ThreadPoolExecutor(threads)
 
 
@@ -50,6 +54,7 @@ def together(work: Callable[[], R], tasks: int, stop: Callable[[], object]) -> l
     others = min(threads, tasks - 1)
     if others < 1:
         return [work()]
+    from concurrent.futures import wait  # takes 5 ms, which runs without threads need not wait for
 
     def guarded(task: Callable[[], T]) -> T:
         with ExitStack() as otherwise:

@@ -6,7 +6,6 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import copy_context
 from types import FrameType
@@ -54,6 +53,8 @@ def stoppable(work: Callable[[], T], stop: Callable[[], object]) -> T:
     """
     if threading.current_thread() is not threading.main_thread():
         return work()  # other threads are not interrupted
+    from concurrent.futures import ThreadPoolExecutor, wait
+
     with ThreadPoolExecutor(1) as pool:
         future = pool.submit(copy_context().run, work)
         try:

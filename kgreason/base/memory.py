@@ -12,7 +12,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
-from decimal import Decimal
 from pathlib import Path
 from time import monotonic
 
@@ -42,6 +41,8 @@ def parse_size(text: str) -> int:
     unit = _UNITS[found[2].lower()]
     if found[3]:
         unit = 1024 ** (len(str(unit)) // 3)
+    from decimal import Decimal
+
     size = int(Decimal(found[1]) * unit)
     if size > _MOST:
         raise ValueError(f"{text[:40]!r} is more than any machine has; say for instance 8GB or 512MiB")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import inspect
 import sys
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, field, fields
 from difflib import get_close_matches
@@ -228,6 +227,8 @@ def check_probabilities(**given: object) -> None:
 
 def parse_toml(text: str) -> dict[str, Any]:
     """Parse TOML; `tomllib.TOMLDecodeError` is the only error, also for deep nesting and too long integers."""
+    import tomllib
+
     try:
         return tomllib.loads(text)
     except RecursionError:

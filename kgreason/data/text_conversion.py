@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.base import memory
-from kgreason.base.arrays import as_numpy, pa, pc, string_buffers
+from kgreason.base.arrays import as_numpy, constant, pa, pc, string_buffers
 from kgreason.data.raw_table import Column
 from kgreason.data.value_conversion import (
     EXPECTED,
@@ -219,7 +219,7 @@ def missing(column: Column, null_string: str | None = None, *, blank: bool = Tru
     if is_text(column) and blank:
         absent |= np.diff(string_buffers(pc.ascii_trim_whitespace(column))[0]) == 0
     if is_text(column) and null_string is not None:
-        absent |= as_numpy(pc.equal(column, pa.scalar(null_string, column.type)))
+        absent |= as_numpy(pc.equal(column.cast(pa.large_string()), constant(null_string)))
     return absent
 
 

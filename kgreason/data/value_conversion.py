@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.base import memory
-from kgreason.base.arrays import as_numpy, pa, pc
+from kgreason.base.arrays import as_numpy, constant, pa, pc
 from kgreason.data.raw_table import Column
 from kgreason.engine.relations.fact_tables import Kind
 from kgreason.language.values import DEPTH, Null, Value, source
@@ -168,9 +168,8 @@ def is_text(column: Column) -> bool:
 
 def joined(*parts: Column | str) -> Column:
     """Concatenate large strings and constants, row by row."""
-    large = pa.large_string()
-    cells = [pa.scalar(part, large) if isinstance(part, str) else part for part in parts]
-    return pc.binary_join_element_wise(*cells, pa.scalar("", large))
+    cells = [constant(part) if isinstance(part, str) else part for part in parts]
+    return pc.binary_join_element_wise(*cells, constant(""))
 
 
 def _holed(value: object) -> bool:

@@ -214,12 +214,22 @@ class KnowledgeGraph(Displayed):
 
     def components(self) -> tuple[int, Vertices]:
         """Weakly connected components: their number and the component of each vertex, shape (n,)."""
-        from scipy.sparse import coo_array
-        from scipy.sparse.csgraph import connected_components
-
-        edges = coo_array((np.ones(self.m, dtype=np.int8), self.ends), shape=(self.n, self.n))
-        count, component = connected_components(edges, directed=False)
-        return int(count), component.astype(np.int64)
+        # Each root of a vertex joins a smaller neighbouring one until none is left. SciPy takes 0.24 s to be imported,
+        # and as long for millions of edges.
+        root = np.arange(self.n)
+        source, target = self.ends
+        while True:
+            ends = root[source], root[target]
+            low, high = np.minimum(*ends), np.maximum(*ends)
+            apart = low < high
+            if not apart.any():
+                break
+            np.minimum.at(root, high[apart], low[apart])
+            source, target = source[apart], target[apart]
+            while (root[root] != root).any():
+                root = root[root]
+        roots, component = np.unique(root, return_inverse=True)
+        return len(roots), component.astype(np.int64)
 
     def distinct(self) -> KnowledgeGraph:
         """Drop duplicate (source, target, weight) rows, keeping the first of each."""

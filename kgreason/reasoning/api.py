@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from kgreason.base.errors import CallError, ProgramError
 from kgreason.base.memory import LEAST, limited, shown
 from kgreason.base.progress import SILENT, Progress
+from kgreason.base.resources import uncollected
 from kgreason.base.setting_fields import check_type
 from kgreason.engine.limits import Limits
 from kgreason.language.check.checked_program import CheckedProgram
@@ -110,9 +111,10 @@ def reason(
     >>> sorted(reason(closure, {"edge": [("a", "b"), ("b", "c")]}).rows("reach"))
     [('a', 'b'), ('a', 'c'), ('b', 'c')]
     """
-    from kgreason.data.fact_loading import load_facts
-    from kgreason.engine.post_processing import apply_posts
-    from kgreason.engine.seminaive.evaluation import evaluate
+    with uncollected():
+        from kgreason.data.fact_loading import load_facts
+        from kgreason.engine.post_processing import apply_posts
+        from kgreason.engine.seminaive.evaluation import evaluate
 
     program = load(rules, allow_files=allow_files)
     check_data(data)

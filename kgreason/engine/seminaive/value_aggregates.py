@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -172,6 +171,8 @@ def exact_mean(values: Sequence[float | int]) -> float:
 
 
 def _exact_median(values: Sequence[float | int]) -> float:
+    import statistics
+
     low, high = statistics.median_low(values), statistics.median_high(values)
     middle = float(statistics.median(values))
     return middle if math.isfinite(middle) else low / 2 + high / 2

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices, Weights
 from kgreason.graph.measures import clustering, coreness, pairs
+from kgreason.isomorphism.utility.randomized_trees import roc_auc, scores
 from kgreason.release.verdicts import NORMAL
 
 Features = npt.NDArray[np.float64]
@@ -23,8 +24,6 @@ FEWEST = 10  # minimum number of synthetic vertices, for meaningful halves
 MOST = 3_000  # maximum number of examined vertices of either kind; the standard error is then below 0.008
 FEW = 1_000  # number of synthetic vertices below which several divisions into halves are averaged
 DIVISIONS = 5
-TREES = 40
-LEAF = 3  # minimum number of vertices in a leaf
 NONE = -1.0  # value of a mean, minimum or maximum of nothing
 
 # columns of `features`
@@ -118,8 +117,7 @@ def detection(released: KnowledgeGraph, mapping: Vertices, rng: np.random.Genera
 
     References
     ----------
-    P. Geurts, D. Ernst, L. Wehenkel: Extremely randomized trees (2006); the interval: J. A. Hanley, B. J. McNeil:
-    The meaning and use of the area under a ROC curve (1982).
+    J. A. Hanley, B. J. McNeil: The meaning and use of the area under a ROC curve (1982), for the interval.
 
     Examples
     --------
@@ -148,22 +146,13 @@ def detection(released: KnowledgeGraph, mapping: Vertices, rng: np.random.Genera
 
 def _area(values: Features, truth: Truth, rng: np.random.Generator) -> float:
     """Mean area of two classifiers, each trained on one half and tested on the other."""
-    from sklearn.ensemble import ExtraTreesClassifier
-    from sklearn.metrics import roc_auc_score
-
     half = np.zeros(len(truth), dtype=np.bool_)
     for kind in (np.flatnonzero(truth), np.flatnonzero(~truth)):
         half[rng.permutation(kind)[: len(kind) // 2]] = True
     areas = []
     for train in (half, ~half):
-        trees = ExtraTreesClassifier(
-            TREES,
-            min_samples_leaf=LEAF,
-            class_weight="balanced",
-            random_state=int(rng.integers(2**32)),
-        )
-        trees.fit(values[train], truth[train])
-        areas.append(roc_auc_score(truth[~train], trees.predict_proba(values[~train])[:, 1]))
+        found = scores(values[train], truth[train], values[~train], rng)
+        areas.append(roc_auc(truth[~train], found))
     return float(np.mean(areas))
 
 
