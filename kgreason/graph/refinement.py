@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from kgreason.base.jit import Ints, Rows, kernel
 from kgreason.graph.knowledge_graph import KnowledgeGraph
+from kgreason.graph.sorted_keys import distinct, looked_up, places
 
 BLOCK = 1 << 22  # ties of neighbourhoods compared at once
 
@@ -39,7 +40,7 @@ class Sides:
         """Ties of a graph, loops included."""
         pairs, n = Pairs(graph), max(graph.n, 1)
         source, target = np.divmod(pairs.keys, n)
-        keys = np.union1d(pairs.keys, target * n + source)
+        keys = distinct(np.concatenate([pairs.keys, target * n + source]))
         u, v = np.divmod(keys, n)
         forth, back = pairs.types_at(keys), pairs.types_at(v * n + u)
         return cls(graph.n, u, v, forth * len(pairs.counts) + back)
@@ -153,12 +154,10 @@ def _egos(sides: Sides, roots: Ints) -> tuple[Sides, Ints]:
     n, starts = sides.n, sides.starts
     own = np.arange(len(roots)) * n + roots
     entry, ego = _entries(starts, roots)
-    keys = np.union1d(own, ego * n + sides.v[entry])
+    keys = distinct(np.concatenate([own, ego * n + sides.v[entry]]))
     ego, member = np.divmod(keys, max(n, 1))
     entry, u = _entries(starts, member)
-    wanted = ego[u] * n + sides.v[entry]
-    v = np.searchsorted(keys, wanted)
-    inside = np.append(keys, -1)[v] == wanted
+    v, inside = places(keys, ego[u] * n + sides.v[entry])
     return Sides(len(keys), u[inside], v[inside], sides.kind[entry[inside]]), np.searchsorted(keys, own)
 
 
@@ -247,13 +246,6 @@ def _pair_types(members: Rows, indptr: Ints, indices: Ints, types: Ints, out: Ro
                     else:
                         high = middle
                 out[i, a * size + b] = types[low] if low < stop and indices[low] == v else 0
-
-
-def looked_up(keys: Ints, values: Ints, wanted: Ints) -> Ints:
-    """Value of each wanted key, 0 if it is not among the ascending keys."""
-    at = np.searchsorted(keys, wanted)
-    found: Ints = np.where(np.append(keys, -1)[at] == wanted, np.append(values, 0)[at], 0)
-    return found
 
 
 class Pairs:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from kgreason.base.jit import allocating
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices, Weights
+from kgreason.graph.sorted_keys import sorted_rows
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.check.weight_visibility import Use, WeightUse
 
@@ -77,7 +78,7 @@ class Ties:
         # Entries by (u, v) and by (v, u) are mirror images of each other. Loops are excluded: a loop may share its
         # tie with plain edges, and would make this tie its own mirror.
         proper = np.flatnonzero(u != v)
-        mirror[tie[proper]] = tie[np.lexsort((u, v))][proper]
+        mirror[tie[proper]] = tie[np.argsort(v * graph.n + u)][proper]
         loop = np.zeros(graph.n, dtype=np.int64)
         loop[u[u == v]] = tie[u == v]
         indptr = np.searchsorted(u, np.arange(graph.n + 1)).astype(np.int64)
@@ -99,10 +100,7 @@ def _entries(graph: KnowledgeGraph, cells: Mapping[str, Cells]) -> tuple[Vertice
         straight = source != target
         columns.append(np.stack([source, target, code]))
         columns.append(np.stack([target, source, code + 1])[:, straight])
-    entries = np.concatenate(columns, axis=1)
-    entries = entries[:, np.lexsort(entries[::-1])]
-    new = np.r_[True, (np.diff(entries) != 0).any(axis=0)][: entries.shape[1]]
-    u, v, code = entries[:, new]
+    u, v, code = sorted_rows(np.concatenate(columns, axis=1))
     return u, v, code
 
 
@@ -293,8 +291,7 @@ class Sight:
         found = {}
         for predicate, relation in self.relations.items():
             cells = self.cells[predicate]
-            rows = np.stack([relation.source, relation.target, cells.of_edge], axis=1)
-            source, target, cell = np.ascontiguousarray(np.unique(rows, axis=0).T)
+            source, target, cell = sorted_rows([relation.source, relation.target, cells.of_edge])
             found[predicate] = (source, target, (cells.low[cell], cells.high[cell]))
         return found
 

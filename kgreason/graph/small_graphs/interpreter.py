@@ -13,6 +13,7 @@ from kgreason.base.cores import each
 from kgreason.graph.knowledge_graph import Vertices, Weights
 from kgreason.graph.small_graphs.bit_kernels import CONSTANT, derive
 from kgreason.graph.small_graphs.plan_compiler import Plan
+from kgreason.graph.sorted_keys import distinct, looked_up
 from kgreason.language.syntax.syntax_tree import Binary, Constant, Expression, Unary, Variable
 
 Ints = npt.NDArray[np.int64]
@@ -85,7 +86,7 @@ class Pairs:
         """Index the edges of all relations on n vertices."""
         nothing = np.empty(0, dtype=np.int64)
         keys = {p: source * n + target for p, (source, target, _) in edges.items()}
-        pairs = np.unique(np.concatenate([nothing, *keys.values()]))
+        pairs = distinct(np.concatenate([nothing, *keys.values()]))
         record = {p: np.searchsorted(pairs, key) for p, key in keys.items()}
         flags = np.zeros(len(pairs), dtype=np.int32)
         for word, (predicate, conditions) in enumerate(plan.loaded):
@@ -111,17 +112,11 @@ def _adjacency(n: int, pairs: Ints) -> tuple[Ints, Shorts, Shorts]:
     loop = np.full(n, -1, dtype=np.int32)
     loop[source[loops]] = loops
     proper = source != target
-    entries = np.unique(np.concatenate([pairs[proper], (target * n + source)[proper]]))
+    entries = distinct(np.concatenate([pairs[proper], (target * n + source)[proper]]))
     u, v = np.divmod(entries, max(n, 1))
     indptr = np.searchsorted(u, np.arange(n + 1)).astype(np.int64)
-    rows = np.stack([v, _find(pairs, entries), _find(pairs, v * n + u)], axis=1)
-    return indptr, rows.astype(np.int32).ravel(), loop
-
-
-def _find(pairs: Ints, wanted: Ints) -> Ints:
-    """Index of each wanted pair among the pairs, -1 for none."""
-    at = np.searchsorted(pairs, wanted)
-    return np.where(np.append(pairs, -1)[at] == wanted, at, -1)
+    forth, back = (looked_up(pairs, np.arange(len(pairs)), keys, -1) for keys in (entries, v * n + u))
+    return indptr, np.stack([v, forth, back], axis=1).astype(np.int32).ravel(), loop
 
 
 def _selected(node: Expression, weight: npt.NDArray[np.float64]) -> Any:

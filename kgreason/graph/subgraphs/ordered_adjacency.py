@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from kgreason.graph.induced.situations import Ties
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
+from kgreason.graph.sorted_keys import distinct, looked_up
 
 Ints = npt.NDArray[np.int64]
 Shorts = npt.NDArray[np.int32]
@@ -114,13 +115,7 @@ def _pairs(graph: KnowledgeGraph) -> tuple[Ints, tuple[Ints, Ints]]:
     u, v = np.divmod(keys, n)
     proper = u != v
     both = np.minimum(u, v)[proper] * n + np.maximum(u, v)[proper]
-    return np.unique(both).astype(np.int64), (keys, kinds)
-
-
-def looked_up(keys: Ints, values: Ints | Shorts, wanted: Ints) -> Ints:
-    """Values of the wanted keys, 0 if there is none; `keys` are ascending."""
-    at = np.searchsorted(keys, wanted)
-    return np.where(np.append(keys, -1)[at] == wanted, np.append(values, 0)[at], 0).astype(np.int64)
+    return distinct(both), (keys, kinds)
 
 
 def numbered(columns: list[npt.NDArray[np.int64]]) -> Ints:

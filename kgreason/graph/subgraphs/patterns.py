@@ -15,12 +15,12 @@ import numpy.typing as npt
 from kgreason.base.progress import SILENT, Progress
 from kgreason.graph.induced.derivation import InducedReasoner
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
+from kgreason.graph.sorted_keys import looked_up
 from kgreason.graph.subgraphs.census import census
 from kgreason.graph.subgraphs.ordered_adjacency import (
     Adjacency,
     Ints,
     Shorts,
-    looked_up,
     numbered,
     ordered_pairs,
 )
@@ -108,10 +108,11 @@ def cells_between(pairs: PairKinds, members: Members) -> Ints:
     """
     from kgreason.graph.subgraphs.census_kernels import pair_cells
 
-    cells = np.empty((*members.shape, members.shape[1]), dtype=np.int64)
+    count, x = members.shape
+    cells = np.empty((count, x * x), dtype=np.int64)
     rows, kinds = pairs
     pair_cells(*rows, kinds, np.ascontiguousarray(members), cells)
-    return cells
+    return cells.reshape(count, x, x)
 
 
 def pair_kinds(graph: KnowledgeGraph) -> PairKinds:

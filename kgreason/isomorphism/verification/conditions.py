@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices
-from kgreason.graph.refinement import looked_up
+from kgreason.graph.sorted_keys import looked_up
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.release.verdicts import SHOWN, Item, judged, listing, no_label_kept
 

@@ -15,7 +15,8 @@ import numpy.typing as npt
 from kgreason.graph.induced.derivation import InducedReasoner
 from kgreason.graph.induced.situations import Ties
 from kgreason.graph.knowledge_graph import KnowledgeGraph
-from kgreason.graph.refinement import Pairs, looked_up, paired
+from kgreason.graph.refinement import Pairs, paired
+from kgreason.graph.sorted_keys import distinct, looked_up
 from kgreason.language.check.checked_program import CheckedProgram
 
 Ints = npt.NDArray[np.int64]
@@ -81,7 +82,7 @@ class Bonds:
         source, target = np.divmod(pairs.keys, max(n, 1))
         straight = source != target
         mirrored = target[straight] * n + source[straight]
-        keys = np.union1d(pairs.keys[straight], mirrored)
+        keys = distinct(np.concatenate([pairs.keys[straight], mirrored]))
         if cells is None:
             return cls(n, keys, np.ones(len(keys), dtype=np.int64), np.zeros(n, dtype=np.int64))
         u, v = np.divmod(keys, max(n, 1))
@@ -110,7 +111,7 @@ class Bonds:
         keys, tie = self.keys[inside], self.tie[inside]
         linked = 0
         if not np.array_equal(keys, links):  # tied pairs and adjacent pairs differ
-            both = np.union1d(keys, links)
+            both = distinct(np.concatenate([keys, links]))
             linked = 1 << int(tie.max(initial=0)).bit_length()
             tie = looked_up(keys, tie, both) + linked * np.isin(both, links)
             keys = both
@@ -122,7 +123,7 @@ def _both_ways(source: Ints, target: Ints, n: int) -> Ints:
     """Keys u * n + v of the ends of each edge in both directions, without loops, ascending."""
     straight = source != target
     source, target = source[straight], target[straight]
-    return np.unique(np.concatenate([source * n + target, target * n + source]))
+    return distinct(np.concatenate([source * n + target, target * n + source]))
 
 
 def _hubs_first(ends: Ints, n: int) -> Ints:
