@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from kgreason.base.jit import Ints, Rows, kernel
 from kgreason.graph.knowledge_graph import KnowledgeGraph
-from kgreason.graph.sorted_keys import distinct, looked_up, places
+from kgreason.graph.sorted_keys import distinct, looked_up, places, row_numbers
 
 BLOCK = 1 << 22  # ties of neighbourhoods compared at once
 
@@ -84,7 +84,7 @@ class Sides:
 
 def degrees(graph: KnowledgeGraph) -> Ints:
     """Number each vertex by its in- and out-degree over all relations; shape (n,)."""
-    return numbered(np.stack([graph.in_degree(), graph.out_degree()], axis=1))
+    return row_numbers([graph.in_degree(), graph.out_degree()])
 
 
 def refined(graph: KnowledgeGraph, rounds: int) -> Ints:
@@ -262,11 +262,13 @@ class Pairs:
         n = max(graph.n, 1)
         self.n, (source, target) = graph.n, graph.ends
         self.keys, position = np.unique(source * n + target, return_inverse=True)
-        relation = np.repeat(np.arange(len(graph.relations)), [len(r) for r in graph.relations.values()])
-        counts = np.zeros((len(self.keys) + 1, len(graph.relations)), dtype=np.int64)  # the last: no edge
-        np.add.at(counts, (position, relation.astype(np.int64)), 1)
-        self.counts, types = np.unique(counts, axis=0, return_inverse=True)
-        self._types = np.ascontiguousarray(types.reshape(-1)[:-1].astype(np.int64))
+        none = len(self.keys)  # place of a pair without edges
+        ends = np.cumsum([len(r) for r in graph.relations.values()])
+        counts = [np.bincount(part, minlength=none + 1) for part in np.split(position, ends)[:-1]]
+        types = row_numbers(counts) if counts else np.zeros(1, dtype=np.int64)
+        self.counts = np.zeros((int(types.max()) + 1, len(counts)), dtype=np.int64)
+        self.counts[types] = np.stack([*counts, types], axis=1)[:, :-1]
+        self._types = types[:none]
         self._indptr = np.searchsorted(self.keys, np.arange(graph.n + 1) * n)
         self._indices = self.keys % n
 

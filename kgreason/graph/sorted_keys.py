@@ -1,4 +1,4 @@
-"""Sorted arrays of keys, such as u n + v for vertex pairs: distinct keys, and values looked up by key."""
+"""Arrays of keys, such as u n + v for vertex pairs: distinct keys, ranks, rows of keys, and values looked up by key."""
 
 from __future__ import annotations
 
@@ -29,8 +29,59 @@ def distinct(values: Ints) -> Ints:
     return values[np.append(True, values[1:] != values[:-1])[: len(values)]]
 
 
+def ranks(values: Ints) -> Ints:
+    """Ranks of non-negative values among the distinct ones.
+
+    Examples
+    --------
+    >>> ranks(np.array([7, 2, 7])).tolist()
+    [1, 0, 1]
+    """
+    size = int(values.max(initial=-1)) + 1
+    if size > 4 * len(values) + 1024:
+        return np.unique(values, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    present = np.zeros(size, dtype=np.bool_)
+    present[values] = True
+    found: Ints = (np.cumsum(present) - 1)[values]
+    return found
+
+
+def row_numbers(columns: Sequence[Ints]) -> Ints:
+    """Number the rows of some columns of non-negative integers, from 0, in lexicographic order.
+
+    Examples
+    --------
+    >>> row_numbers([np.array([1, 0, 1]), np.array([0, 5, 0])]).tolist()
+    [1, 0, 1]
+    """
+    code = np.zeros(len(columns[0]) if columns else 0, dtype=np.int64)
+    for column in columns:
+        if column.max(initial=0) >= 1 << 31:
+            column = ranks(column)
+        code = ranks(code * (int(column.max(initial=0)) + 1) + column)
+    return code
+
+
+def sorted_rows(columns: Sequence[Ints] | Ints) -> Ints:
+    """Distinct rows of some columns of non-negative integers, in lexicographic order; shape (columns, rows).
+
+    Examples
+    --------
+    >>> sorted_rows([np.array([1, 0, 1]), np.array([2, 5, 2])]).tolist()
+    [[0, 1], [5, 2]]
+    """
+    widths = [int(column.max(initial=0)) + 1 for column in columns]
+    if prod(widths) < _WORD:  # a row fits into a number
+        keys = np.zeros(len(columns[0]), dtype=np.int64)
+        for column, width in zip(columns, widths, strict=True):
+            keys = keys * width + column
+        return np.array(np.unravel_index(distinct(keys), widths), dtype=np.int64)
+    rows = np.stack(list(columns))[:, np.lexsort(columns[::-1])]
+    return rows[:, np.append(True, (np.diff(rows) != 0).any(axis=0))[: rows.shape[1]]]
+
+
 def places(keys: Ints, wanted: Ints) -> tuple[Ints, npt.NDArray[np.bool_]]:
-    """Place of each wanted key among ascending keys, and whether it is there; the place is 0 if it is not.
+    """Place of each wanted key among ascending keys, 0 if it is not there, and whether it is there.
 
     Examples
     --------
@@ -51,7 +102,7 @@ def places(keys: Ints, wanted: Ints) -> tuple[Ints, npt.NDArray[np.bool_]]:
 
 
 def looked_up(keys: Ints, values: npt.NDArray[Any], wanted: Ints, otherwise: int = 0) -> Ints:
-    """Value of each wanted key, `otherwise` for those that are not among the ascending keys.
+    """Value of each wanted key, `otherwise` if it is not among the ascending keys.
 
     Examples
     --------
@@ -62,21 +113,3 @@ def looked_up(keys: Ints, values: npt.NDArray[Any], wanted: Ints, otherwise: int
         return np.full(wanted.shape, otherwise, dtype=np.int64)
     at, there = places(keys, wanted)
     return np.where(there, values[at], otherwise).astype(np.int64, copy=False)
-
-
-def sorted_rows(columns: Sequence[Ints]) -> Ints:
-    """Distinct rows of columns of non-negative integers in lexicographic order; shape (columns, rows).
-
-    Examples
-    --------
-    >>> sorted_rows([np.array([1, 0, 1]), np.array([2, 5, 2])]).tolist()
-    [[0, 1], [5, 2]]
-    """
-    widths = [int(column.max(initial=0)) + 1 for column in columns]
-    if prod(widths) < _WORD:  # a row fits into a number
-        keys = np.zeros(len(columns[0]), dtype=np.int64)
-        for column, width in zip(columns, widths, strict=True):
-            keys = keys * width + column
-        return np.array(np.unravel_index(distinct(keys), widths), dtype=np.int64)
-    rows = np.stack(columns)[:, np.lexsort(columns[::-1])]
-    return rows[:, np.append(True, (np.diff(rows) != 0).any(axis=0))[: rows.shape[1]]]

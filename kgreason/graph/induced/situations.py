@@ -16,6 +16,7 @@ from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.check.weight_visibility import Use, WeightUse
 
 Ints = npt.NDArray[np.int64]
+Marked = npt.NDArray[np.bool_]
 CUTS = (0.5, 1.0)  # boundaries of the cells of added weights, as fractions of the bound of the sum
 
 
@@ -286,18 +287,37 @@ class Sight:
         """Adjacency by cells."""
         return Ties.of(self.graph, self.cells)
 
-    def ends(self) -> dict[str, tuple[Vertices, Vertices, tuple[Weights, Weights]]]:
-        """Sources, targets and extreme weights by relation; each cell between two vertices occurs once."""
+    def ends(
+        self, marked: Marked | None = None
+    ) -> dict[str, tuple[Vertices, Vertices, tuple[Weights, Weights]]]:
+        """Sources, targets and extreme weights by relation; each cell between two vertices occurs once.
+
+        With `marked` vertices, shape (n,), only of the edges between these.
+        """
         found = {}
         for predicate, relation in self.relations.items():
-            cells = self.cells[predicate]
-            source, target, cell = sorted_rows([relation.source, relation.target, cells.of_edge])
+            cells, rows = self.cells[predicate], _between(relation, marked)
+            columns = [relation.source[rows], relation.target[rows], cells.of_edge[rows]]
+            source, target, cell = sorted_rows(columns)
             found[predicate] = (source, target, (cells.low[cell], cells.high[cell]))
         return found
 
-    def edges(self) -> dict[str, tuple[Vertices, Vertices, tuple[Weights]]]:
-        """Sources, targets and weights by relation."""
-        return {p: (r.source, r.target, (weights(r),)) for p, r in self.relations.items()}
+    def edges(
+        self, marked: Marked | None = None
+    ) -> dict[str, tuple[Vertices, Vertices, tuple[Weights]]]:
+        """Sources, targets and weights by relation; `marked` as in `ends`."""
+        found = {}
+        for predicate, relation in self.relations.items():
+            rows = _between(relation, marked)
+            found[predicate] = (relation.source[rows], relation.target[rows], (weights(relation)[rows],))
+        return found
+
+
+def _between(relation: Relation, marked: Marked | None) -> slice | Vertices:
+    """Edges between marked vertices."""
+    if marked is None:
+        return slice(None)
+    return np.flatnonzero(marked[relation.source] & marked[relation.target])
 
 
 def weights(relation: Relation) -> Weights:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,11 @@ from kgreason.language.syntax.syntax_tree import Binary, Constant, Expression, U
 Ints = npt.NDArray[np.int64]
 Shorts = npt.NDArray[np.int32]
 Relations = Mapping[str, tuple[Vertices, Vertices, Sequence[Weights]]]
+Marked = npt.NDArray[np.bool_]
 
 BLOCK = 1 << 15  # subgraphs per task of one core
+SPARSE = 16  # times as many vertices as positions from which only the edges between members are indexed, ...
+CALLS = 8  # for so many calls; then all edges are
 _NUMPY: Mapping[str, Callable[..., Any]] = {
     "+": np.add,
     "-": np.subtract,
@@ -40,19 +44,36 @@ _NUMPY: Mapping[str, Callable[..., Any]] = {
 class Interpreter:
     """Execute a plan on subgraphs of a graph of n vertices.
 
-    `edges` holds sources, targets and weights of the edges of each relation that the plan loads, with one weight array
-    for each variant of the weights.
+    `edges` returns sources, targets and weights of the edges between marked vertices (`None`: all) of each relation
+    that the plan loads, with one weight array for each variant of the weights.
     """
 
-    def __init__(self, plan: Plan, n: int, edges: Relations) -> None:
+    def __init__(self, plan: Plan, n: int, edges: Callable[[Marked | None], Relations]) -> None:
         self.plan = plan
-        self.pairs = Pairs.of(plan, n, edges)
+        self._n, self._edges, self._calls = n, edges, 0
+
+    @cached_property
+    def _pairs(self) -> Pairs:
+        return Pairs.of(self.plan, self._n, self._edges(None))
+
+    def _indexed(self, members: Ints) -> tuple[Pairs, Ints]:
+        """Index of edges that contains those between members, and the numbers of the members in it."""
+        if SPARSE * members.size > self._n or self._calls == CALLS:
+            return self._pairs, members
+        self._calls += 1
+        marked = np.zeros(self._n, dtype=np.bool_)
+        marked[members] = True
+        vertices = np.flatnonzero(marked)
+        edges = {
+            name: (np.searchsorted(vertices, source), np.searchsorted(vertices, target), weights)
+            for name, (source, target, weights) in self._edges(marked).items()
+        }
+        return Pairs.of(self.plan, len(vertices), edges), np.searchsorted(vertices, members)
 
     def words(self, members: Vertices, end: int = 0) -> Ints:
         """Words of the outputs in each induced subgraph (N, x), for one variant of the weights; shape (N, outputs)."""
-        members = np.ascontiguousarray(members, dtype=np.int64)
-        found = np.empty((len(members), self.plan.outputs), dtype=np.int64)
-        p, plan = self.pairs, self.plan
+        p, members = self._indexed(np.ascontiguousarray(members, dtype=np.int64))
+        found, plan = np.empty((len(members), self.plan.outputs), dtype=np.int64), self.plan
 
         def block(start: int) -> None:
             integers = np.concatenate([plan.code, np.zeros(plan.integers, dtype=np.int64)])

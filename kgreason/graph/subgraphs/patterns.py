@@ -15,13 +15,12 @@ import numpy.typing as npt
 from kgreason.base.progress import SILENT, Progress
 from kgreason.graph.induced.derivation import InducedReasoner
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
-from kgreason.graph.sorted_keys import looked_up
+from kgreason.graph.sorted_keys import looked_up, row_numbers
 from kgreason.graph.subgraphs.census import census
 from kgreason.graph.subgraphs.ordered_adjacency import (
     Adjacency,
     Ints,
     Shorts,
-    numbered,
     ordered_pairs,
 )
 from kgreason.language.check.checked_program import CheckedProgram
@@ -130,7 +129,7 @@ def distinct_rows(rows: Ints) -> tuple[Ints, Ints]:
     >>> [a.tolist() for a in distinct_rows(np.array([[1, 0], [0, 5], [1, 0]]))]
     [[1, 0], [1, 0, 1]]
     """
-    number = numbered([np.zeros(len(rows), dtype=np.int64), *np.ascontiguousarray(rows.T)])
+    number = row_numbers([np.zeros(len(rows), dtype=np.int64), *np.ascontiguousarray(rows.T)])
     return np.unique(number, return_index=True)[1].astype(np.int64), number
 
 
