@@ -24,7 +24,7 @@ Marked = npt.NDArray[np.bool_]
 
 BLOCK = 1 << 15  # subgraphs per task of one core
 SPARSE = 16  # times as many vertices as positions from which only the edges between members are indexed, ...
-CALLS = 8  # for so many calls; then all edges are
+CALLS = 64  # for so many calls; then all edges are
 _NUMPY: Mapping[str, Callable[..., Any]] = {
     "+": np.add,
     "-": np.subtract,

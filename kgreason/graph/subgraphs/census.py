@@ -273,3 +273,12 @@ def _depths(trie: _Trie, x: int) -> Ints:
     for _ in range(x):
         level[1:] = level[parents] + 1
     return level
+
+
+def too_many(x: int, limit: int) -> AnonymizationError:
+    """Error for a graph with more connected subgraphs than allowed."""
+    return AnonymizationError(
+        f"the graph has more than {limit:,} connected subgraphs with {x} vertices",
+        hint=f"choose a smaller x than {x} (KLONE protects every x, whichever is verified), "
+        "or allow more with --max-subgraphs, which takes time and memory",
+    )

@@ -20,7 +20,7 @@ from kgreason.base.errors import AnonymizationError
 from kgreason.base.progress import Progress
 from kgreason.graph.induced.derivation import InducedReasoner
 from kgreason.graph.knowledge_graph import KnowledgeGraph
-from kgreason.graph.subgraphs.enumeration import count_connected, small_components, too_many
+from kgreason.graph.subgraphs.enumeration import small_components
 from kgreason.graph.subgraphs.member_pools import MOST
 from kgreason.isomorphism.anonymizers.assembly import Pairs, assemble, is_symmetric, ties_to_largest
 from kgreason.isomorphism.anonymizers.augmentation import Augmentation, ForbiddenDegrees
@@ -53,7 +53,10 @@ class Kguard:
         self, graph: KnowledgeGraph, rules: CheckedProgram, rng: np.random.Generator, progress: Progress
     ) -> Augmented:
         """Make a (k,x)-isomorphism anonymization for each x; `max_subgraphs` of a size are allowed."""
-        self._check(graph, progress)
+        if self.k - 1 > MOST:
+            raise AnonymizationError(
+                f"KGUARD handles k up to {MOST + 1}, not {self.k}", hint="KLONE handles every k"
+            )
         noising = WeightNoising.fit(graph, rules, self.trials)
         noised = noising.originals(rng, progress)
         reasoner = InducedReasoner(noised, rules)
@@ -82,16 +85,6 @@ class Kguard:
         *also, x = sorted(self.sizes)
         return Augmented(weighed, Guarantee(self.k, x, tuple(also)), figures, originals=graph.n)
 
-    def _check(self, graph: KnowledgeGraph, progress: Progress) -> None:
-        if self.k - 1 > MOST:
-            raise AnonymizationError(
-                f"KGUARD handles k up to {MOST + 1}, not {self.k}", hint="KLONE handles every k"
-            )
-        for x in self.sizes:
-            progress.step(f"Counting subgraphs of {x} vertices")
-            if count_connected(graph, x, self.max_subgraphs) > self.max_subgraphs:
-                raise too_many(x, self.max_subgraphs)
-
     def _covers(
         self, graph: KnowledgeGraph, reasoner: InducedReasoner, rng: np.random.Generator, progress: Progress
     ) -> list[Cover]:
@@ -99,8 +92,8 @@ class Kguard:
         whole = {rows.shape[1]: rows for rows in small_components(graph, max(self.sizes))}
         for x in sorted({*self.sizes, *whole}):
             progress.step(f"Classifying subgraphs of {x} vertices")
-            targets = None if x in self.sizes else whole[x]
-            covers.append(Cover(graph, reasoner, x, targets, need, rng))
+            targets, limit = (None, self.max_subgraphs) if x in self.sizes else (whole[x], None)
+            covers.append(Cover(graph, reasoner, x, targets, need, rng, limit))
         return [cover for cover in covers if cover.count]
 
 

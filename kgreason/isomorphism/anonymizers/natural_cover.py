@@ -54,7 +54,8 @@ class Lack:
 class Cover:
     """Attacked subgraphs of one size with their images.
 
-    They are all connected ones with x vertices, or the `targets`, shape (T, x). Each needs k - 1 images.
+    They are all connected ones with x vertices, at most `limit`, or the `targets`, shape (T, x). Each needs k - 1
+    images.
     """
 
     def __init__(
@@ -65,9 +66,10 @@ class Cover:
         targets: Ints | None,
         need: int,
         rng: np.random.Generator,
+        limit: int | None = None,
     ) -> None:
         self.x, self.need, self._rng = x, need, rng
-        self.catalogue = Catalogue(graph, reasoner, x, rng)
+        self.catalogue = Catalogue(graph, reasoner, x, rng, limit)
         self._targets = targets
         self.forget()
         self._sample()
