@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 Ints = npt.NDArray[np.int64]
 
-_MANY = 1 << 16  # wanted keys that are sorted before the look-up: random access to a long array misses the caches
+_MANY = 1 << 16  # wanted keys that are sorted before the look-up, as random access to long arrays is slow
 _WORD = 1 << 62
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.base.arrays import as_arrow, strings
 from kgreason.base.errors import CallError, ReleaseError
 from kgreason.data.formats.delimited import write_csv
 from kgreason.graph.knowledge_graph import Vertices
@@ -102,10 +103,9 @@ class Names:
 def write_mapping(path: Path, original: Labels, released: Labels, mapping: Vertices) -> None:
     """Write ``original,released`` rows sorted by original name; the second field is empty for removed vertices."""
     order = np.argsort(original.astype(str), kind="stable")
-    place = mapping[order]
-    names = np.full(len(order), "", dtype=object)
-    names[place >= 0] = released[place[place >= 0]]
-    write_csv(path, ("original", "released"), (original[order], names))
+    place = np.where(mapping >= 0, mapping, len(released))[order]
+    ours, theirs = strings(original.tolist()), strings([*released.tolist(), ""])
+    write_csv(path, ("original", "released"), (ours.take(as_arrow(order)), theirs.take(as_arrow(place))))
 
 
 def read_mapping(path: Path, *, partial: bool = False) -> Names:

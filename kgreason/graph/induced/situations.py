@@ -302,9 +302,7 @@ class Sight:
             found[predicate] = (source, target, (cells.low[cell], cells.high[cell]))
         return found
 
-    def edges(
-        self, marked: Marked | None = None
-    ) -> dict[str, tuple[Vertices, Vertices, tuple[Weights]]]:
+    def edges(self, marked: Marked | None = None) -> dict[str, tuple[Vertices, Vertices, tuple[Weights]]]:
         """Sources, targets and weights by relation; `marked` as in `ends`."""
         found = {}
         for predicate, relation in self.relations.items():

@@ -157,11 +157,13 @@ def floored(levels: Units, units: npt.NDArray[np.float64] | Units) -> Units:
 
 def _rounded(levels: Units, steps: bytes, at: npt.NDArray[np.float64]) -> Units:
     """Level of each value: the first one, and the next after each of the ascending `steps` below the value."""
+    number: npt.NDArray[np.integer]
     if len(at) < _TABLED:
-        found: Units = levels[np.searchsorted(np.frombuffer(steps, dtype=np.int64), at)]
-        return found
-    found = levels[_table(steps)[np.maximum(at, 0).astype(np.int64)]]
-    return found
+        number = np.searchsorted(np.frombuffer(steps, dtype=np.int64), at)
+    else:
+        number = _table(steps)[np.maximum(at, 0).astype(np.int64)]
+    rounded: Units = levels[number]
+    return rounded
 
 
 @lru_cache(maxsize=8)

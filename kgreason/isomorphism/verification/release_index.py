@@ -16,7 +16,7 @@ from kgreason.graph.induced.derivation import InducedReasoner
 from kgreason.graph.induced.situations import Ties
 from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.graph.refinement import Pairs, paired
-from kgreason.graph.sorted_keys import distinct, looked_up
+from kgreason.graph.sorted_keys import distinct, looked_up, places
 from kgreason.language.check.checked_program import CheckedProgram
 
 Ints = npt.NDArray[np.int64]
@@ -107,13 +107,16 @@ class Bonds:
         n = self.n
         source, target = original.ends
         links = _both_ways(mapping[source], mapping[target], n)
-        inside = np.isin(np.divmod(self.keys, max(n, 1)), mapping).all(axis=0)
+        known = np.zeros(n, dtype=np.bool_)
+        known[mapping] = True
+        u, v = np.divmod(self.keys, max(n, 1))
+        inside = known[u] & known[v]
         keys, tie = self.keys[inside], self.tie[inside]
         linked = 0
         if not np.array_equal(keys, links):  # tied pairs and adjacent pairs differ
             both = distinct(np.concatenate([keys, links]))
             linked = 1 << int(tie.max(initial=0)).bit_length()
-            tie = looked_up(keys, tie, both) + linked * np.isin(both, links)
+            tie = looked_up(keys, tie, both) + linked * places(links, both)[1]
             keys = both
         u, v = np.divmod(keys, max(n, 1))
         return Adjacency.of(_hubs_first(u, n), u, v, tie, self.kinds, linked)
