@@ -192,8 +192,8 @@ def multisets(owner: Ints, value: Ints, n: int) -> Ints:
     >>> multisets(np.array([0, 0, 1, 3, 3]), np.array([5, 2, 2, 2, 5]), 4).tolist()
     [4, 3, 0, 4]
     """
-    order = np.lexsort((value, owner))
-    owner, value = owner[order], value[order]
+    width = int(value.max(initial=0)) + 1
+    owner, value = np.divmod(np.sort(owner * width + value), width)
     found = np.zeros(n, dtype=np.int64)
     named = 1
     while len(owner):

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.base import memory
-from kgreason.base.arrays import ArrowArray, arrow_csv, as_arrow, pa, pc
+from kgreason.base.arrays import ArrowArray, arrow_csv, as_arrow, pa, pc, strings
 from kgreason.base.errors import DataError
 from kgreason.data.fact_columns import NESTED, columns_of, fact_chunks, write_lines
 from kgreason.data.raw_table import Column, Raw, arrow_stream, decoded, open_bytes, read_block, texts
@@ -381,7 +381,10 @@ def _fields(array: npt.NDArray[Any] | ArrowArray, *, single: bool) -> Column:
         return _decimals(array)
     if array.dtype.kind in "iub":
         return as_arrow(array).cast(large)
-    values = pa.array(array.tolist())
+    cells = array.tolist()
+    if all(isinstance(cell, str) for cell in cells):
+        return _quoted(strings(cells), single=single)
+    values = pa.array(cells)
     if pa.types.is_floating(values.type):
         return _decimals(np.array(array, dtype=np.float64))
     text = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
