@@ -403,7 +403,7 @@ def _decimals(values: npt.NDArray[np.floating]) -> Column:
 def _quoted(text: Column, *, single: bool) -> Column:
     special = pc.match_substring_regex(text, r'[",\t\r\n]|^\s|\s$|^\x{FEFF}')
     if single:  # an empty line would not be read as a row
-        special = pc.or_(special, pc.equal(text, ""))
+        special = pc.or_(special, pc.equal(text, strings([""])[0]))
     if not pc.any(special).as_py():
         return text
     return pc.if_else(special, joined('"', pc.replace_substring(text, '"', '""'), '"'), text)
