@@ -54,6 +54,9 @@ def visit_all(
     bound = np.full(len(c.nodes), threshold.max(initial=0) if threshold is not None else 0, dtype=np.int64)
     if threshold is not None:
         bound[known >= 0] = threshold[known[known >= 0]]
+    if not (action[c.first :] != PASS).any():
+        advance(c.total)
+        return np.empty((0, x), dtype=np.int64), np.empty(0, dtype=np.int64)
     pools = pools or Pools.none(x, len(catalogue.forms), catalogue.graph.n)
 
     def select_ambiguous(members: Ints, kinds: Ints) -> tuple[Ints, Ints]:

@@ -169,8 +169,8 @@ def _rounded(levels: Units, steps: bytes, at: npt.NDArray[np.float64]) -> Units:
 @lru_cache(maxsize=8)
 def _table(steps: bytes) -> npt.NDArray[np.int32]:
     """Number of the ascending steps below each of the numbers 0 .. 2 GRID + 1."""
-    counts = np.bincount(np.frombuffer(steps, dtype=np.int64) + 1, minlength=2 * GRID + 2)
-    return np.cumsum(counts, dtype=np.int32)
+    after = np.diff(np.frombuffer(steps, dtype=np.int64), prepend=-1, append=2 * GRID + 1)
+    return np.repeat(np.arange(len(after), dtype=np.int32), after)
 
 
 @dataclass(frozen=True, eq=False)
