@@ -34,11 +34,11 @@ def fresh_labels(
     count: int, rng: np.random.Generator | None, avoid: Collection[str] = ()
 ) -> npt.NDArray[np.object_]:
     """Draw distinct labels of equal length; they begin with a letter, so that they are not parsed as numbers."""
-    avoid = set(avoid)
     found: dict[str, None] = {}
     while len(found) < count:
-        drawn = _spelled(_words(count - len(found), rng))
-        found.update((label, None) for label in drawn if label not in avoid)
+        found.update(dict.fromkeys(_spelled(_words(count - len(found), rng))))
+        for label in found.keys() & avoid:
+            del found[label]
     return np.array(list(found), dtype=object)
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kgreason.base import memory
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.progress import Progress
 from kgreason.graph.induced.derivation import InducedReasoner
@@ -72,11 +73,14 @@ class Kguard:
         # the images are valid for these degrees only
         if (augmented.in_degree() != least.inner).any() or (augmented.out_degree() != least.outer).any():
             raise RuntimeError("KGUARD lost count of degrees")
+        classes = sum(len(cover.catalogue.forms) for cover in covers)
+        del search, covers, reasoner, least  # large, and not needed to draw weights
+        memory.give_back()
         figures = {
             "vertices": graph.n,
             "edges": graph.m,
             "subgraphs": total,
-            "classes": sum(len(cover.catalogue.forms) for cover in covers),
+            "classes": classes,
             "vertices_added": augmented.n - graph.n,
             "edges_added": augmented.m - graph.m,
             "synthetic_edges": augmented.m - sum(fixed.values()),
