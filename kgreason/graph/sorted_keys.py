@@ -26,7 +26,8 @@ def distinct(values: Ints) -> Ints:
     [1, 3]
     """
     values = np.sort(values, axis=None)
-    return values[np.append(True, values[1:] != values[:-1])[: len(values)]]
+    found: Ints = values[np.append(True, values[1:] != values[:-1])[: len(values)]]
+    return found
 
 
 def ranks(values: Ints) -> Ints:

@@ -23,6 +23,7 @@ from kgreason.graph.induced.derivation import InducedReasoner
 from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.graph.subgraphs.enumeration import small_components
 from kgreason.graph.subgraphs.member_pools import MOST
+from kgreason.graph.subgraphs.ordered_adjacency import undirected
 from kgreason.isomorphism.anonymizers.assembly import Pairs, assemble, is_symmetric, ties_to_largest
 from kgreason.isomorphism.anonymizers.augmentation import Augmentation, ForbiddenDegrees
 from kgreason.isomorphism.anonymizers.klone import Klone
@@ -118,10 +119,11 @@ class _AdditionSearch:
         best: Augmentation | None = None
         attempts = max(1, min(_ATTEMPTS, attempts))
         ties = ties_to_largest(self.graph, (), self.rng)
-        first = self._lacks(self._augmentation(ties))
+        neighbours = undirected(self.graph)
+        first = self._lacks(self._augmentation(ties, neighbours))
         for number in range(attempts):
             self.progress.step(f"Making images, attempt {number + 1} of {attempts}")
-            best = self._attempt(self._augmentation(ties), first, best) or best
+            best = self._attempt(self._augmentation(ties, neighbours), first, best) or best
             if best is not None and best.added <= _LITTLE:
                 break
         if best is not None:
@@ -129,10 +131,10 @@ class _AdditionSearch:
             self.progress.note(f"{vertices:,} vertices and {best.added - vertices:,} edges make all images")
         return best
 
-    def _augmentation(self, ties: Pairs) -> Augmentation:
+    def _augmentation(self, ties: Pairs, neighbours: Pairs) -> Augmentation:
         graph, bounds = self.graph, self.noising.program.incoming_sums
-        x = max(cover.x for cover in self.covers)
-        augmentation = Augmentation(graph, x, bounds, self.rng, symmetric=is_symmetric(graph))
+        x, symmetric = max(cover.x for cover in self.covers), is_symmetric(graph)
+        augmentation = Augmentation(graph, x, bounds, self.rng, symmetric=symmetric, neighbours=neighbours)
         for source, target in zip(*(ends.tolist() for ends in ties), strict=True):
             augmentation.tie(source, target)
         return augmentation

@@ -169,7 +169,7 @@ def _rounded(levels: Units, steps: bytes, at: npt.NDArray[np.float64]) -> Units:
 @lru_cache(maxsize=8)
 def _table(steps: bytes) -> npt.NDArray[np.int32]:
     """Number of the ascending steps below each of the numbers 0 .. 2 GRID + 1."""
-    after = np.diff(np.frombuffer(steps, dtype=np.int64), prepend=-1, append=2 * GRID + 1)
+    after: Units = np.diff(np.array([-1, *np.frombuffer(steps, dtype=np.int64), 2 * GRID + 1]))
     return np.repeat(np.arange(len(after), dtype=np.int32), after)
 
 

@@ -5,6 +5,8 @@ The tests have an uncompiled counterpart of `find_images`.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from kgreason.base.jit import Ints, Rows, kernel
@@ -219,9 +221,9 @@ def find_images(
 
     Returns the status of each target: 1 found, 0 no images exist (exact), -1 given up.
     """
-    rows = np.ascontiguousarray(targets), np.ascontiguousarray(members), np.ascontiguousarray(turns), traits
-    status, small = np.zeros(len(targets), dtype=np.int64), (need + 1, max(need, 1), max(need, 1))
-    buffers = [np.zeros(length, dtype=np.int64) for length in small]
+    targets, members, turns = map(np.ascontiguousarray, (targets, members, turns))
+    status, lengths = np.zeros(len(targets), dtype=np.int64), (need + 1, max(need, 1), max(need, 1))
+    buffers = [np.zeros(length, dtype=np.int64) for length in lengths]
     done, room = 0, PLACEMENTS
     while done < len(targets):
         lists = (
@@ -229,7 +231,8 @@ def find_images(
             np.empty(room, dtype=np.int64),
             np.empty((need, room), dtype=np.int64),
         )
-        limits = need, patience, budget
-        done = _find_images(rows[0], done, *rows[1:], *limits, *lists, *buffers, status, images)
+        graph: tuple[Any, ...] = members, turns, traits, need, patience, budget
+        found: tuple[Any, ...] = *lists, *buffers, status, images
+        done = _find_images(targets, done, *graph, *found)
         room *= 4
     return status
