@@ -47,6 +47,21 @@ def ranks(values: Ints) -> Ints:
     return found
 
 
+def descending(values: Ints) -> Ints:
+    """Order of non-negative values by descending value, equal ones in their order.
+
+    Values below 2^16, as degrees usually are, are ordered by a radix sort, in a tenth of the time.
+
+    Examples
+    --------
+    >>> descending(np.array([1, 3, 1])).tolist()
+    [1, 0, 2]
+    """
+    most = int(values.max(initial=0))
+    below = most - values
+    return np.argsort(below.astype(np.uint16) if most < 1 << 16 else below, kind="stable").astype(np.int64)
+
+
 def row_numbers(columns: Sequence[Ints]) -> Ints:
     """Number the rows of some columns of non-negative integers, from 0, in lexicographic order.
 

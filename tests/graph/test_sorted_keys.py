@@ -8,7 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason.graph import sorted_keys
-from kgreason.graph.sorted_keys import distinct, looked_up, places, ranks, row_numbers, sorted_rows
+from kgreason.graph.sorted_keys import (
+    descending,
+    distinct,
+    looked_up,
+    places,
+    ranks,
+    row_numbers,
+    sorted_rows,
+)
 from tests.examples import inputs
 
 VALUES = st.one_of(st.integers(0, 5), st.integers(0, 2**40))
@@ -20,6 +28,7 @@ def test_distinct_values_and_their_ranks(values: list[int]) -> None:
     array, ordered = np.array(values, dtype=np.int64), sorted(set(values))
     assert distinct(array).tolist() == ordered
     assert ranks(array).tolist() == [ordered.index(value) for value in values]
+    assert descending(array).tolist() == sorted(range(len(values)), key=lambda i: -values[i])
 
 
 @settings(max_examples=inputs(100), deadline=None)

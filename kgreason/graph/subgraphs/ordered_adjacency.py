@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from kgreason.graph.induced.situations import Ties
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
-from kgreason.graph.sorted_keys import distinct, looked_up, row_numbers
+from kgreason.graph.sorted_keys import descending, distinct, looked_up, row_numbers
 
 Ints = npt.NDArray[np.int64]
 Shorts = npt.NDArray[np.int32]
@@ -123,7 +123,7 @@ def _hubs_first(n: int, pairs: Ints, ties: Ints, colours: Ints) -> Adjacency:
     u, v = np.divmod(pairs, max(n, 1))
     ends, others = np.concatenate([v, u]), np.concatenate([u, v])
     degree = np.bincount(ends, minlength=n)
-    original = np.argsort(-degree, kind="stable").astype(np.int64)
+    original = descending(degree)
     rank = np.empty_like(original)
     rank[original] = np.arange(n)
     owner, neighbour = rank[ends], rank[others]

@@ -16,7 +16,7 @@ from kgreason.graph.induced.derivation import InducedReasoner
 from kgreason.graph.induced.situations import Ties
 from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.graph.refinement import Pairs, paired
-from kgreason.graph.sorted_keys import distinct, looked_up, places
+from kgreason.graph.sorted_keys import descending, distinct, looked_up, places
 from kgreason.language.check.checked_program import CheckedProgram
 
 Ints = npt.NDArray[np.int64]
@@ -130,7 +130,7 @@ def _both_ways(source: Ints, target: Ints, n: int) -> Ints:
 
 
 def _hubs_first(ends: Ints, n: int) -> Ints:
-    return np.argsort(-np.bincount(ends, minlength=n), kind="stable")
+    return descending(np.bincount(ends, minlength=n))
 
 
 def scrambled(count: int) -> Ints:
