@@ -298,13 +298,14 @@ def cover(
 @kernel
 def search(
     targets: Rows, classes: Ints, bounds: Ints, members: Rows, first_turn: Ints, turns: Rows, ranks: Shorts,
-    need: int, budget: int, places: Ints, turned: Ints, level_at: Ints, found: Flags,
+    need: int, budget: int, places: Ints, turned: Ints, level_at: Ints, found: Flags, apart: Ints,
 ) -> None:  # fmt: skip
     """Search images of subgraphs (`targets`, in canonical order) among all members of their class.
 
     Members of class c are ``members[bounds[c]:bounds[c + 1]]``, under all automorphisms. A search is abandoned after
     `budget` comparisons. Buffers: `places` and `turned` for the members that are apart from a target, and their
-    automorphisms; `level_at` for `need` numbers. The result is `found`.
+    automorphisms; `level_at` for `need` numbers. Results: `found`, and how many members are `apart` from each target,
+    at most as many as there are `places`.
     """
     most = len(places)
     for t in range(len(targets)):
@@ -319,6 +320,7 @@ def search(
                     turned[many] = turn
                     many += 1
         found[t] = False
+        apart[t] = many
         level = 0
         level_at[0] = 0
         steps = 0
