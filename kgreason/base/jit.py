@@ -31,7 +31,6 @@ R = TypeVar("R")
 
 Ints = Annotated[npt.NDArray[np.int64], "int64", 1]
 Rows = Annotated[npt.NDArray[np.int64], "int64", 2]
-Cubes = Annotated[npt.NDArray[np.int64], "int64", 3]
 Shorts = Annotated[npt.NDArray[np.int32], "int32", 1]
 Singles = Annotated[npt.NDArray[np.float32], "float32", 1]
 SingleRows = Annotated[npt.NDArray[np.float32], "float32", 2]

@@ -7,13 +7,16 @@ pairs of 100,000 names makes 10^10 rows of 16 bytes: the system swaps, or kills 
 
 from __future__ import annotations
 
+import ctypes
 import re
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
+from functools import cache
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 LEAST = 10_000_000  # bytes; a lower limit is taken for a wrong unit
 _MOST = 1 << 62
@@ -152,3 +155,20 @@ def _text(path: str) -> str:
         return Path(path).read_text(encoding="ascii")
     except OSError:
         return ""
+
+
+def give_back() -> None:
+    """Return freed memory to the operating system; the allocators of C and Arrow would keep it.
+
+    Without, the peak of an anonymization of 300,000 companies is 755 MB instead of 600 MB.
+    """
+    if (arrow := sys.modules.get("pyarrow")) is not None:
+        arrow.default_memory_pool().release_unused()
+    if trim := _trim():
+        trim(0)
+
+
+@cache
+def _trim() -> Any:
+    """The function `malloc_trim` of glibc, where there is one."""
+    return getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None

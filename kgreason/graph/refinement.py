@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from kgreason.base.jit import Ints, Rows, kernel
 from kgreason.graph.knowledge_graph import KnowledgeGraph
+from kgreason.graph.sorted_keys import distinct, looked_up, places, row_numbers
 
 BLOCK = 1 << 22  # ties of neighbourhoods compared at once
 
@@ -39,7 +40,7 @@ class Sides:
         """Ties of a graph, loops included."""
         pairs, n = Pairs(graph), max(graph.n, 1)
         source, target = np.divmod(pairs.keys, n)
-        keys = np.union1d(pairs.keys, target * n + source)
+        keys = distinct(np.concatenate([pairs.keys, target * n + source]))
         u, v = np.divmod(keys, n)
         forth, back = pairs.types_at(keys), pairs.types_at(v * n + u)
         return cls(graph.n, u, v, forth * len(pairs.counts) + back)
@@ -83,7 +84,7 @@ class Sides:
 
 def degrees(graph: KnowledgeGraph) -> Ints:
     """Number each vertex by its in- and out-degree over all relations; shape (n,)."""
-    return numbered(np.stack([graph.in_degree(), graph.out_degree()], axis=1))
+    return row_numbers([graph.in_degree(), graph.out_degree()])
 
 
 def refined(graph: KnowledgeGraph, rounds: int) -> Ints:
@@ -153,12 +154,10 @@ def _egos(sides: Sides, roots: Ints) -> tuple[Sides, Ints]:
     n, starts = sides.n, sides.starts
     own = np.arange(len(roots)) * n + roots
     entry, ego = _entries(starts, roots)
-    keys = np.union1d(own, ego * n + sides.v[entry])
+    keys = distinct(np.concatenate([own, ego * n + sides.v[entry]]))
     ego, member = np.divmod(keys, max(n, 1))
     entry, u = _entries(starts, member)
-    wanted = ego[u] * n + sides.v[entry]
-    v = np.searchsorted(keys, wanted)
-    inside = np.append(keys, -1)[v] == wanted
+    v, inside = places(keys, ego[u] * n + sides.v[entry])
     return Sides(len(keys), u[inside], v[inside], sides.kind[entry[inside]]), np.searchsorted(keys, own)
 
 
@@ -193,8 +192,8 @@ def multisets(owner: Ints, value: Ints, n: int) -> Ints:
     >>> multisets(np.array([0, 0, 1, 3, 3]), np.array([5, 2, 2, 2, 5]), 4).tolist()
     [4, 3, 0, 4]
     """
-    order = np.lexsort((value, owner))
-    owner, value = owner[order], value[order]
+    width = int(value.max(initial=0)) + 1
+    owner, value = np.divmod(np.sort(owner * width + value), width)
     found = np.zeros(n, dtype=np.int64)
     named = 1
     while len(owner):
@@ -249,13 +248,6 @@ def _pair_types(members: Rows, indptr: Ints, indices: Ints, types: Ints, out: Ro
                 out[i, a * size + b] = types[low] if low < stop and indices[low] == v else 0
 
 
-def looked_up(keys: Ints, values: Ints, wanted: Ints) -> Ints:
-    """Value of each wanted key, 0 if it is not among the ascending keys."""
-    at = np.searchsorted(keys, wanted)
-    found: Ints = np.where(np.append(keys, -1)[at] == wanted, np.append(values, 0)[at], 0)
-    return found
-
-
 class Pairs:
     """Ground edges of a graph by ordered pair of vertices.
 
@@ -270,11 +262,13 @@ class Pairs:
         n = max(graph.n, 1)
         self.n, (source, target) = graph.n, graph.ends
         self.keys, position = np.unique(source * n + target, return_inverse=True)
-        relation = np.repeat(np.arange(len(graph.relations)), [len(r) for r in graph.relations.values()])
-        counts = np.zeros((len(self.keys) + 1, len(graph.relations)), dtype=np.int64)  # the last: no edge
-        np.add.at(counts, (position, relation.astype(np.int64)), 1)
-        self.counts, types = np.unique(counts, axis=0, return_inverse=True)
-        self._types = np.ascontiguousarray(types.reshape(-1)[:-1].astype(np.int64))
+        none = len(self.keys)  # place of a pair without edges
+        ends = np.cumsum([len(r) for r in graph.relations.values()])
+        counts = [np.bincount(part, minlength=none + 1) for part in np.split(position, ends)[:-1]]
+        types = row_numbers(counts) if counts else np.zeros(1, dtype=np.int64)
+        self.counts = np.zeros((int(types.max()) + 1, len(counts)), dtype=np.int64)
+        self.counts[types] = np.stack([*counts, types], axis=1)[:, :-1]
+        self._types = types[:none]
         self._indptr = np.searchsorted(self.keys, np.arange(graph.n + 1) * n)
         self._indices = self.keys % n
 

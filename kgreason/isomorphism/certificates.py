@@ -174,7 +174,7 @@ def _facts(graph: KnowledgeGraph) -> dict[str, str | int]:
         relation = graph.relations[name]
         weight = np.zeros(len(relation)) if relation.weight is None else relation.weight
         rows = number[relation.source], number[relation.target], weight
-        last = np.lexsort(rows[::-1])
+        last = np.lexsort((weight, rows[0] * graph.n + rows[1]))
         digest.update(name.encode())
         for column, kind in zip(rows, ("<i8", "<i8", "<f8"), strict=True):
             digest.update(column[last].astype(kind).tobytes())

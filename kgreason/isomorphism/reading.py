@@ -208,15 +208,15 @@ def read_parts(path: Path, original: KnowledgeGraph) -> Vertices:
     """
     found = read_pairs(path, ("original", "part"))
     labels = original.labels.tolist()
-    if lacking := next((label for label in labels if label not in found), None):
+    if lacking := next((label for label in labels if label not in found.texts), None):
         raise ReleaseError(f"{path}: the original vertex {lacking!r} has no row", hint=OTHER_RELEASE)
-    for label in found.keys() - set(labels):
+    for label in found.texts.keys() - set(labels):
         raise ReleaseError(
-            f"{path}:{found[label].line}: {label!r} is no vertex of the original", hint=OTHER_RELEASE
+            f"{path}:{found.line(label)}: {label!r} is no vertex of the original", hint=OTHER_RELEASE
         )
-    for cell in found.values():
-        if not cell.text.isdecimal() or int64(cell.text) is None:
+    for label, text in found.texts.items():
+        if not text.isdecimal() or int64(text) is None:
             raise ReleaseError(
-                f"{path}:{cell.line}: {cell.text!r} is no number of an x-subgraph", hint=OTHER_RELEASE
+                f"{path}:{found.line(label)}: {text!r} is no number of an x-subgraph", hint=OTHER_RELEASE
             )
-    return np.array([int64(found[label].text) for label in labels], dtype=np.int64)
+    return np.array([int64(found.texts[label]) for label in labels], dtype=np.int64)

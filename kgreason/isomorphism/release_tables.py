@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.base.arrays import as_arrow, strings
 from kgreason.base.atomic_files import pack, replacing
 from kgreason.base.progress import Progress
 from kgreason.data.fact_writing import write_plan
@@ -78,18 +79,21 @@ def write_tables(folder: Path, graph: KnowledgeGraph, layout: Layout, node: str)
         If a file cannot be written, or its format cannot represent a label or a name.
     """
     order = np.argsort(graph.labels.astype(np.int64 if layout.numbered else str), kind="stable")
+    labels = strings(graph.labels.tolist())
     others: list[str] = []
     names: dict[str, tuple[str, ...]] = {NODES: (node,)}
     for name, relation in graph.relations.items():
         stored, known = layout.edges[name], relation.columns
         if stored.format in HEADED:
-            write_csv(folder / stored.file, known, columns(graph, relation), _DELIMITERS[stored.format])
+            ends = [labels.take(as_arrow(end)) for end in (relation.source, relation.target)]
+            weights = [] if relation.weight is None else [relation.weight]
+            write_csv(folder / stored.file, known, [*ends, *weights], _DELIMITERS[stored.format])
         else:
             others.append(name)
             names[name] = COLUMNS[: len(known)] if stored.format == "neo4j" else safe_names(known)
     vertices, stored = graph.labels[order], layout.nodes
     if stored.format in HEADED:
-        write_csv(folder / stored.file, (node,), [vertices], _DELIMITERS[stored.format])
+        write_csv(folder / stored.file, (node,), [labels.take(as_arrow(order))], _DELIMITERS[stored.format])
     elif not layout.listed:
         others.append(NODES)
     if others:

@@ -229,12 +229,17 @@ def imprint_of(data: bytes, *, lines: bool = True) -> dict[str, str | int]:
 
 
 def _orderless(lines: Sequence[str]) -> dict[str, str]:
-    parted = [line.rpartition(_separator(lines)) for line in lines]
+    ordered, separator = sorted(lines), _separator(lines)
+    distinct = [line for line, following in zip_longest(ordered, ordered[1:]) if line != following]
+    every = _joined(ordered)
+    # heads of sorted lines are nearly sorted; tuples of all parts would make the garbage collector run
+    heads = [line.rpartition(separator)[0] for line in ordered]
+    last = [line.rpartition(separator)[2] for line in ordered]
     return {
-        "all": _joined(sorted(lines)),
-        "distinct": _joined(sorted(set(lines))),
-        "without_last_field": _joined(sorted(head for head, _, _ in parted)),
-        "last_field": _joined(sorted(last for _, _, last in parted)),
+        "all": every,
+        "distinct": every if len(distinct) == len(ordered) else _joined(distinct),
+        "without_last_field": _joined(sorted(heads)),
+        "last_field": _joined(sorted(last)),
     }
 
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.base.arrays import as_arrow, strings
 from kgreason.base.errors import CallError, ReleaseError
 from kgreason.data.formats.delimited import write_csv
 from kgreason.graph.knowledge_graph import Vertices
-from kgreason.release.read_back import read_pairs
+from kgreason.release.read_back import Rows, read_pairs
 
 Labels = npt.NDArray[Any]
 # numbers of vertices that the mapping gives no image, and of those it does not list
@@ -32,11 +34,11 @@ def fresh_labels(
     count: int, rng: np.random.Generator | None, avoid: Collection[str] = ()
 ) -> npt.NDArray[np.object_]:
     """Draw distinct labels of equal length; they begin with a letter, so that they are not parsed as numbers."""
-    avoid = set(avoid)
     found: dict[str, None] = {}
     while len(found) < count:
-        drawn = _spelled(_words(count - len(found), rng))
-        found.update((label, None) for label in drawn if label not in avoid)
+        found.update(dict.fromkeys(_spelled(_words(count - len(found), rng))))
+        for label in found.keys() & avoid:
+            del found[label]
     return np.array(list(found), dtype=object)
 
 
@@ -86,25 +88,24 @@ def _words(count: int, rng: np.random.Generator | None) -> npt.NDArray[np.uint64
 class Names:
     """Released names by original names; empty or `None`: removed from the release.
 
-    `file` and `lines` (by original name) are for messages.
+    `file` and `rows`, which know the line of each original name, are for messages.
     """
 
     released: Mapping[str, str | None]
     file: str = "mapping"
-    lines: Mapping[str, int] = field(default_factory=dict)
+    rows: Rows | None = None
 
     def where(self, name: str) -> str:
         """File and line of an original name."""
-        return f"{self.file}:{self.lines[name]}" if name in self.lines else self.file
+        return self.file if self.rows is None else f"{self.file}:{self.rows.line(name)}"
 
 
 def write_mapping(path: Path, original: Labels, released: Labels, mapping: Vertices) -> None:
     """Write ``original,released`` rows sorted by original name; the second field is empty for removed vertices."""
     order = np.argsort(original.astype(str), kind="stable")
-    place = mapping[order]
-    names = np.full(len(order), "", dtype=object)
-    names[place >= 0] = released[place[place >= 0]]
-    write_csv(path, ("original", "released"), (original[order], names))
+    place = np.where(mapping >= 0, mapping, len(released))[order]
+    ours, theirs = strings(original.tolist()), strings([*released.tolist(), ""])
+    write_csv(path, ("original", "released"), (ours.take(as_arrow(order)), theirs.take(as_arrow(place))))
 
 
 def read_mapping(path: Path, *, partial: bool = False) -> Names:
@@ -117,9 +118,8 @@ def read_mapping(path: Path, *, partial: bool = False) -> Names:
         a vertex is removed.
     """
     path = path / "mapping.csv" if path.is_dir() else path
-    cells = read_pairs(path, ("original", "released"), partial=partial)
-    texts = {label: cell.text for label, cell in cells.items()}
-    return Names(texts, str(path), {label: cell.line for label, cell in cells.items()})
+    rows = read_pairs(path, ("original", "released"), partial=partial)
+    return Names(rows.texts, str(path), rows)
 
 
 def names_of(given: object) -> Names | None:
@@ -168,8 +168,13 @@ def numbers_of(
     >>> numbers_of(Names({"Ken": "b", "Mary": "a"}), np.array(["Ken", "Mary"]), np.array(["a", "b"]), "user").tolist()
     [1, 0]
     """
-    number = {label: i for i, label in enumerate(released.tolist())}
+    number = dict(zip(released.tolist(), range(len(released)), strict=True))
     labels, mapped = original.tolist(), names.released
+    images = list(map(mapped.get, labels))
+    if others and set(map(type, images)) == {str}:
+        found = np.fromiter(map(number.get, images, repeat(REMOVED)), dtype=np.int64, count=len(labels))
+        if (found >= 0).all():  # no vertex is removed or unknown
+            return found
     if not others and (unlisted := sorted(map(str, mapped.keys() - set(labels)))):
         what = f"{names.where(unlisted[0])}: {unlisted[0]!r} is no {who} of the original"
         raise ReleaseError(what, hint=OTHER_RELEASE)
@@ -195,10 +200,10 @@ def numbers_of(
         )
         hint = OTHER_RELEASE if len(unknown) > 1 else "was this row, or the release, edited?"
         raise ReleaseError(what, hint=hint)
-    found = (
+    places = (
         UNLISTED if label not in mapped else number.get(mapped[label] or "", REMOVED) for label in labels
     )
-    return np.fromiter(found, dtype=np.int64, count=len(labels))
+    return np.fromiter(places, dtype=np.int64, count=len(labels))
 
 
 def _more(some: Sequence[str], labels: Sequence[str], who: str) -> str:

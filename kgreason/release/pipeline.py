@@ -12,6 +12,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from kgreason.base import memory
 from kgreason.base.printable import Displayed
 from kgreason.base.progress import Progress
 from kgreason.base.resources import VERSION
@@ -34,7 +35,8 @@ class Clock:
         self._last = perf_counter()
 
     def lap(self, stage: str) -> None:
-        """End a stage."""
+        """End a stage, and give back the memory that it has freed."""
+        memory.give_back()
         now = perf_counter()
         self.laps[stage] = now - self._last
         self._last = now
@@ -158,6 +160,7 @@ def run(family: Family[Made, Read, Found], folders: Folders | None) -> Found:
         clock.lap("write")
         progress.step("Reading what was written")
         read = family.read(made, public, private)
+        memory.give_back()
         found = family.judge(made, read)
         seeded = family.run.seed is not None
         family.contents(found, read).publish(public, holds=found.holds, seeded=seeded)

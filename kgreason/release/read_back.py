@@ -54,11 +54,15 @@ WIDE = (b"\xff\xfe", b"\xfe\xff")  # byte-order marks of UTF-16
 
 
 @dataclass(frozen=True)
-class Cell:
-    """Second field of a row, and its line number."""
+class Rows:
+    """Rows of a table of two columns: the second field by the first, and the line of each row."""
 
-    text: str
-    line: int
+    texts: Mapping[str, str]
+    lines: Sequence[int]
+
+    def line(self, first: str) -> int:
+        """Line of the row with a first field."""
+        return self.lines[list(self.texts).index(first)]
 
 
 @contextmanager
@@ -215,7 +219,8 @@ def check_ends(graph: KnowledgeGraph, tables: Mapping[str, Path], labels: Iterab
     known = set(labels)
     for name, path in tables.items():
         relation = graph.relations[name]
-        ends = np.unique(np.concatenate([relation.source, relation.target]))
+        ends = np.zeros(graph.n, dtype=np.bool_)
+        ends[relation.source] = ends[relation.target] = True
         if lost := [label for label in graph.labels[ends].tolist() if label not in known]:
             such = f" ({len(lost):,} such vertices)" if len(lost) > 1 else ""
             raise DataError(
@@ -225,7 +230,7 @@ def check_ends(graph: KnowledgeGraph, tables: Mapping[str, Path], labels: Iterab
             )
 
 
-def read_pairs(path: Path, header: tuple[str, str], *, partial: bool = False) -> dict[str, Cell]:
+def read_pairs(path: Path, header: tuple[str, str], *, partial: bool = False) -> Rows:
     """Read a private table of two columns: original vertices, and texts that may be empty if `partial`.
 
     Raises
@@ -233,9 +238,32 @@ def read_pairs(path: Path, header: tuple[str, str], *, partial: bool = False) ->
     ReleaseError
         If the file cannot be read, the header differs, a row does not have two fields, or a vertex is repeated.
     """
+    text = _text(path)
+    return _plain(text, header, partial=partial) or _parsed(path, text, header, partial=partial)
+
+
+def _plain(text: str, header: tuple[str, str], *, partial: bool) -> Rows | None:
+    """Rows of a table as it is usually written: no field is quoted, no line is blank; `None` for other tables."""
+    title, _, body = text.partition("\n")
+    if title != ",".join(header) or '"' in body or "\r" in body or not body.endswith("\n"):
+        return None
+    signs = np.frombuffer(body.encode(), dtype=np.uint8)
+    ends = signs[(signs == ord(",")) | (signs == ord("\n"))]
+    if len(ends) % 2 or (ends[::2] != ord(",")).any() or (ends[1::2] != ord("\n")).any():
+        return None
+    fields = body[:-1].replace("\n", ",").split(",")
+    first, second = fields[::2], fields[1::2]
+    texts = dict(zip(first, second, strict=True))
+    if len(texts) < len(first) or "" in texts or not (partial or all(second)):
+        return None
+    return Rows(texts, range(2, len(first) + 2))
+
+
+def _parsed(path: Path, text: str, header: tuple[str, str], *, partial: bool) -> Rows:
     words = ",".join(header)
-    pairs: dict[str, Cell] = {}
-    found = _records(path)
+    lines: dict[str, int] = {}
+    texts: dict[str, str] = {}
+    found = _records(path, text)
     _, first = next(found, (1, []))
     if first != list(header):
         what = repr(",".join(first)) if first else "an empty file"
@@ -246,18 +274,18 @@ def read_pairs(path: Path, header: tuple[str, str], *, partial: bool = False) ->
             fields = len([cell for cell in row if cell])
             hint = "is the line cut off? a label with a comma or a line end needs quotation marks"
             raise ReleaseError(f"{path}:{line}: a row needs two fields {words}, not {fields}", hint=hint)
-        if row[0] in pairs:
+        if row[0] in texts:
             raise ReleaseError(
-                f"{path}:{line}: the original vertex {row[0]!r} stands twice, first in line {pairs[row[0]].line}",
+                f"{path}:{line}: the original vertex {row[0]!r} stands twice, first in line {lines[row[0]]}",
                 hint="keep the row of this release",
             )
-        pairs[row[0]] = Cell(row[1], line)
-    return pairs
+        texts[row[0]], lines[row[0]] = row[1], line
+    return Rows(texts, list(lines.values()))
 
 
-def _records(path: Path) -> Iterator[tuple[int, list[str]]]:
+def _records(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
     """Non-empty rows with their first line numbers."""
-    reader = csv.reader(io.StringIO(_text(path), newline=""), strict=True)
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     line = 1
     try:
         for row in reader:

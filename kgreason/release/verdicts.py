@@ -147,7 +147,7 @@ class Labelled(Protocol):
 
 def no_label_kept(original: Labelled, released: Labelled, what: str = "label") -> Item:
     """Condition that no original label is in the release."""
-    kept = sorted(set(map(str, original.labels)) & set(map(str, released.labels)))
+    kept = sorted(set(map(str, original.labels.tolist())).intersection(map(str, released.labels.tolist())))
     fails = f"{len(kept):,} original {what}s are in the release"
     return judged("labels", kept, fails, f"no original {what} is in the release")
 
@@ -172,8 +172,8 @@ def mapping(
         words = (f"{original.labels[v]} has none" for v in lost[:SHOWN])
         detail = f"{len(lost):,} original {who} have no released ones"
         return Item("mapping", False, detail, listing(words, len(lost)))
-    images, count = np.unique(mapping[mapping >= 0], return_counts=True)
-    shared = images[count > 1]
+    count = np.bincount(mapping[mapping >= 0], minlength=released.n)
+    images, shared = np.flatnonzero(count), np.flatnonzero(count > 1)
     words = (
         f"{', '.join(map(str, original.labels[mapping == v]))} all are {released.labels[v]}"
         for v in shared[:SHOWN]

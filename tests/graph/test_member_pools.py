@@ -202,11 +202,16 @@ def searched(case: Case, need: int, places: int = 512, budget: int = 1 << 20) ->
     from kgreason.graph.subgraphs.member_pools import search
 
     bounds = np.searchsorted(case.classes, np.arange(3)).astype(np.int64)
-    found = np.ones(len(case.targets), dtype=np.bool_)
+    found, count = np.ones(len(case.targets), dtype=np.bool_), np.zeros(len(case.targets), dtype=np.int64)
     room = [np.zeros(size, dtype=np.int64) for size in (places, places, need)]
-    search(
-        *(case.targets, case.of, bounds, case.members, *case.turns, case.ranks, need, budget, *room, found)
-    )
+    known = case.targets, case.of, bounds, case.members, *case.turns, case.ranks
+    search(*known, need, budget, *room, found, count)
+    single = [
+        has_images(tuple(target), case.mine(number), case.turned(number), case.degrees, 1)
+        for target, number in zip(case.targets.tolist(), case.of.tolist(), strict=True)
+    ]
+    assert (count > 0).tolist() == single
+    assert (count <= places).all()
     return found
 
 

@@ -20,6 +20,7 @@ from kgreason.graph.induced import derivation
 from kgreason.graph.induced.derivation import InducedReasoner
 from kgreason.graph.induced.situations import Ties
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
+from kgreason.graph.small_graphs import interpreter
 from kgreason.graph.small_graphs.bit_kernels import PART
 from kgreason.graph.small_graphs.bit_kernels import _sum as exact_sum
 from kgreason.graph.small_graphs.interpreter import Pairs
@@ -280,6 +281,25 @@ def test_too_many_ties_are_not_worth_sharing(monkeypatch: pytest.MonkeyPatch) ->
     assert reasoner.ties is not None
     monkeypatch.setattr(derivation, "MOST_TIES", 3)
     assert reasoner.ties is None
+
+
+@settings(max_examples=inputs(40), deadline=None)
+@given(st.sampled_from(sorted(USUAL)), graphs(), st.integers(0, 2**32))
+def test_few_subgraphs_read_the_edges_between_their_vertices_alone(
+    name: str, graph: KnowledgeGraph, seed: int
+) -> None:
+    """Parts of a graph with many more vertices, by an index of the edges between members, and of all edges."""
+    labels = np.array([*graph.labels, *(f"w{i}" for i in range(200))], dtype=object)
+    large, members = KnowledgeGraph(labels, graph.relations), subsets(graph, seed)
+    found = []
+    for calls in (1_000, 0):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(interpreter, "SPARSE", 1)
+            patch.setattr(interpreter, "CALLS", calls)
+            reasoner = InducedReasoner(own(large), usual(name))
+            found.append((reasoner.masks(members), *reasoner.settled(members)))
+    for few, every in zip(*found, strict=True):
+        assert np.array_equal(few, every)
 
 
 def test_masks_have_room_for_eight_vertices() -> None:

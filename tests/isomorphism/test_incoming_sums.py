@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kgreason.isomorphism.anonymizers import weight_density
 from kgreason.isomorphism.anonymizers.incoming_sums import fitted_room, fitted_sums, room_below, sides_kept
-from kgreason.isomorphism.anonymizers.weight_density import GRID, Cuts, thresholds
+from kgreason.isomorphism.anonymizers.weight_density import GRID, Cuts, floored, nearest, thresholds
 from kgreason.language.check.program_checker import load_text
 from kgreason.language.check.weight_visibility import Use, only_grows
 from tests.examples import inputs
@@ -52,6 +53,22 @@ def test_room_below_the_next_cut(cuts: Cuts, edges: list[tuple[int, int]]) -> No
         sums = subsets([u for t, u in edges if t == v])
         left = [value * GRID - 0.5 - s for value in cuts.value.tolist() for s in sums]
         assert room[v] == min((some for some in left if some > 0), default=np.inf)
+
+
+@settings(max_examples=inputs(50), deadline=None)
+@given(
+    st.sets(st.integers(1, GRID), min_size=1, max_size=30),
+    st.lists(st.one_of(st.floats(-2, GRID * 1.1), st.integers(0, 2 * GRID).map(lambda half: half / 2))),
+)
+def test_rounding_by_a_table(some: set[int], values: list[float]) -> None:
+    levels, units = np.array(sorted(some), dtype=np.int64), np.array(values, dtype=np.float64)
+    up = levels[np.searchsorted((levels[1:] + levels[:-1]) / 2, units)]
+    down = levels[np.maximum(np.searchsorted(levels, units, side="right") - 1, 0)]
+    for most in (0, 1 << 14):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(weight_density, "_TABLED", most)
+            assert nearest(levels, units).tolist() == up.tolist()
+            assert floored(levels, units).tolist() == down.tolist()
 
 
 def test_many_edges_are_only_summed_together() -> None:

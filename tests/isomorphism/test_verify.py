@@ -23,7 +23,7 @@ from kgreason.isomorphism.anonymizers.assembly import publish
 from kgreason.isomorphism.anonymizers.klone import Klone
 from kgreason.isomorphism.verification import image_pools as pools
 from kgreason.isomorphism.verification import image_search as search
-from kgreason.isomorphism.verification import images
+from kgreason.isomorphism.verification import image_search_kernels, images
 from kgreason.isomorphism.verification import subgraph_visits as visits
 from kgreason.isomorphism.verification.checker import verify
 from kgreason.isomorphism.verification.isomorphism_classes import Classes, Interner
@@ -745,8 +745,8 @@ def plain_find_images(targets, members, turns, traits, need):
 
 
 @settings(max_examples=inputs(150), deadline=None)
-@given(st.integers(0, 2**32), st.integers(1, 4), st.sampled_from([0, 3, 10**6]))
-def test_find_images_against_every_choice(seed: int, need: int, patience: int) -> None:
+@given(st.integers(0, 2**32), st.integers(1, 4), st.sampled_from([0, 3, 10**6]), st.sampled_from([1, 256]))
+def test_find_images_against_every_choice(seed: int, need: int, patience: int, room: int) -> None:
     rng = np.random.default_rng(seed)
     n, size = 16, int(rng.integers(1, 4))
     traits = np.stack(
@@ -756,7 +756,9 @@ def test_find_images_against_every_choice(seed: int, need: int, patience: int) -
     targets = members[rng.integers(12, size=6)]
     turns = np.array(list(permutations(range(size))))[: int(rng.integers(1, 3))]
     images_ = np.full((6, need), -1, dtype=np.int64)
-    status = search.find_images(targets, members, turns, traits, need, patience, 10**6, images_)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(image_search_kernels, "PLACEMENTS", room)
+        status = search.find_images(targets, members, turns, traits, need, patience, 10**6, images_)
     assert status.tolist() == plain_find_images(targets, members, turns, traits, need)
     for target, row in zip(targets[status == 1], images_[status == 1], strict=True):
         chosen = np.array([target, *(members[i // len(turns)][turns[i % len(turns)]] for i in row)])

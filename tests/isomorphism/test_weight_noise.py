@@ -151,14 +151,15 @@ def test_relations_that_no_rule_reads_are_noised() -> None:
 
 
 def test_copies_draw_from_a_hundred_weights_an_edge() -> None:
-    for m, size in ((2, 200), (60, 6_000), (150, 10_000)):
-        graph = build(m + 1, [(i, i + 1, 0.1 + i / 1000) for i in range(m)])
+    cases = (2, 1, 200), (60, 1, 6_000), (150, 1, 10_000), (20_000, 1, 10_000), (20_000, 150, 15_000)
+    for m, copies, size in (*cases, (20_000, 1_000, 20_000)):
+        graph = build(m + 1, [(i, i + 1, 0.1 + i / 40_000) for i in range(m)])
         noising = WeightNoising.fit(graph, load_text(FREE_PRODUCT), 1)
         noising.originals(np.random.default_rng(0), SILENT)
-        sample = noising._sample("own")
+        sample = noising._sample("own", copies)
         assert len(sample.units) == size
         assert (np.diff(sample.units) >= 0).all()
-        assert noising._sample("own") is sample
+        assert noising._sample("own", copies) is sample
 
 
 @pytest.mark.parametrize("bounded", [False, True])

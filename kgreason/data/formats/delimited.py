@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.base import memory
-from kgreason.base.arrays import arrow_csv, pa, pc
+from kgreason.base.arrays import ArrowArray, arrow_csv, as_arrow, pa, pc, strings
 from kgreason.base.errors import DataError
 from kgreason.data.fact_columns import NESTED, columns_of, fact_chunks, write_lines
 from kgreason.data.raw_table import Column, Raw, arrow_stream, decoded, open_bytes, read_block, texts
@@ -347,7 +347,7 @@ def delimited_columns(target: Target) -> tuple[str, ...] | None:
 
 
 def write_csv(
-    path: Path, names: Sequence[str], columns: Sequence[npt.ArrayLike], delimiter: str = ","
+    path: Path, names: Sequence[str], columns: Sequence[npt.ArrayLike | ArrowArray], delimiter: str = ","
 ) -> None:
     """Write columns of equal length under a header line.
 
@@ -356,11 +356,12 @@ def write_csv(
     names
         One per column.
     columns
-        Arrays of strings, integers, truth values (true and false) or doubles (with up to 6 decimals).
+        Arrays of strings, integers, truth values (true and false) or doubles (with up to 6 decimals); strings also as
+        Arrow arrays of large strings.
     delimiter
         A comma or a tab.
     """
-    arrays = [np.asarray(column) for column in columns]
+    arrays = [column if isinstance(column, pa.Array) else np.asarray(column) for column in columns]
     length = len(arrays[0]) if arrays else 0
     if len(names) != len(arrays) or any(len(a) != length for a in arrays):
         raise ValueError("names and columns of a table differ in length")
@@ -372,13 +373,18 @@ def write_csv(
             write_lines(stream, fields[1:])
 
 
-def _fields(array: npt.NDArray[Any], *, single: bool) -> Column:
+def _fields(array: npt.NDArray[Any] | ArrowArray, *, single: bool) -> Column:
     large = pa.large_string()
+    if isinstance(array, pa.Array):
+        return _quoted(array, single=single)
     if array.dtype.kind == "f":
         return _decimals(array)
     if array.dtype.kind in "iub":
-        return pa.array(array).cast(large)
-    values = pa.array(array.tolist())
+        return as_arrow(array).cast(large)
+    cells = array.tolist()
+    if all(isinstance(cell, str) for cell in cells):
+        return _quoted(strings(cells), single=single)
+    values = pa.array(cells)
     if pa.types.is_floating(values.type):
         return _decimals(np.array(array, dtype=np.float64))
     text = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
@@ -387,7 +393,7 @@ def _fields(array: npt.NDArray[Any], *, single: bool) -> Column:
 
 def _decimals(values: npt.NDArray[np.floating]) -> Column:
     """Doubles as text with at most 6 decimals and no trailing zeros; large numbers in full precision."""
-    column = pa.array(values.astype(np.float64))
+    column = as_arrow(values.astype(np.float64))
     if not (np.abs(values) < 2.0**53 / 10**DECIMALS).all():
         return column.cast(pa.large_string())
     decimals = column.cast(pa.decimal128(38, DECIMALS)).cast(pa.large_string())
@@ -397,7 +403,7 @@ def _decimals(values: npt.NDArray[np.floating]) -> Column:
 def _quoted(text: Column, *, single: bool) -> Column:
     special = pc.match_substring_regex(text, r'[",\t\r\n]|^\s|\s$|^\x{FEFF}')
     if single:  # an empty line would not be read as a row
-        special = pc.or_(special, pc.equal(text, ""))
+        special = pc.or_(special, pc.equal(text, strings([""])[0]))
     if not pc.any(special).as_py():
         return text
     return pc.if_else(special, joined('"', pc.replace_substring(text, '"', '""'), '"'), text)

@@ -191,13 +191,13 @@ class InducedReasoner:
     @cached_property
     def _interpreter(self) -> Interpreter:
         assert self._plan is not None
-        return Interpreter(self._plan, self._graph.n, self._exact.edges())
+        return Interpreter(self._plan, self._graph.n, self._exact.edges)
 
     @cached_property
     def _ends(self) -> Interpreter:
         """The plan with the weights at both ends of their cells, and with all outcome predicates."""
         plan = compile_small(self._program, self._ranges, self._outcome)
-        return Interpreter(plan, self._graph.n, self._coarse.ends())
+        return Interpreter(plan, self._graph.n, self._coarse.ends)
 
     @cached_property
     def _lifted_coarse(self) -> Lifted:

@@ -11,9 +11,11 @@ import numpy.typing as npt
 
 from kgreason.base.jit import Ints, Rows, inlined, kernel
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices, Weights
+from kgreason.graph.sorted_keys import sorted_rows
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.check.weight_visibility import Use, WeightUse
 
+Marked = npt.NDArray[np.bool_]
 CUTS = (0.5, 1.0)  # boundaries of the cells of added weights, as fractions of the bound of the sum
 
 
@@ -76,7 +78,7 @@ class Ties:
         # Entries by (u, v) and by (v, u) are mirror images of each other. Loops are excluded: a loop may share its
         # tie with plain edges, and would make this tie its own mirror.
         proper = np.flatnonzero(u != v)
-        mirror[tie[proper]] = tie[np.lexsort((u, v))][proper]
+        mirror[tie[proper]] = tie[np.argsort(v * graph.n + u)][proper]
         loop = np.zeros(graph.n, dtype=np.int64)
         loop[u[u == v]] = tie[u == v]
         indptr = np.searchsorted(u, np.arange(graph.n + 1)).astype(np.int64)
@@ -98,10 +100,7 @@ def _entries(graph: KnowledgeGraph, cells: Mapping[str, Cells]) -> tuple[Vertice
         straight = source != target
         columns.append(np.stack([source, target, code]))
         columns.append(np.stack([target, source, code + 1])[:, straight])
-    entries = np.concatenate(columns, axis=1)
-    entries = entries[:, np.lexsort(entries[::-1])]
-    new = np.r_[True, (np.diff(entries) != 0).any(axis=0)][: entries.shape[1]]
-    u, v, code = entries[:, new]
+    u, v, code = sorted_rows(np.concatenate(columns, axis=1))
     return u, v, code
 
 
@@ -289,19 +288,35 @@ class Sight:
         """Adjacency by cells."""
         return Ties.of(self.graph, self.cells)
 
-    def ends(self) -> dict[str, tuple[Vertices, Vertices, tuple[Weights, Weights]]]:
-        """Sources, targets and extreme weights by relation; each cell between two vertices occurs once."""
+    def ends(
+        self, marked: Marked | None = None
+    ) -> dict[str, tuple[Vertices, Vertices, tuple[Weights, Weights]]]:
+        """Sources, targets and extreme weights by relation; each cell between two vertices occurs once.
+
+        With `marked` vertices, shape (n,), only of the edges between these.
+        """
         found = {}
         for predicate, relation in self.relations.items():
-            cells = self.cells[predicate]
-            rows = np.stack([relation.source, relation.target, cells.of_edge], axis=1)
-            source, target, cell = np.ascontiguousarray(np.unique(rows, axis=0).T)
+            cells, rows = self.cells[predicate], _between(relation, marked)
+            columns = [relation.source[rows], relation.target[rows], cells.of_edge[rows]]
+            source, target, cell = sorted_rows(columns)
             found[predicate] = (source, target, (cells.low[cell], cells.high[cell]))
         return found
 
-    def edges(self) -> dict[str, tuple[Vertices, Vertices, tuple[Weights]]]:
-        """Sources, targets and weights by relation."""
-        return {p: (r.source, r.target, (weights(r),)) for p, r in self.relations.items()}
+    def edges(self, marked: Marked | None = None) -> dict[str, tuple[Vertices, Vertices, tuple[Weights]]]:
+        """Sources, targets and weights by relation; `marked` as in `ends`."""
+        found = {}
+        for predicate, relation in self.relations.items():
+            rows = _between(relation, marked)
+            found[predicate] = (relation.source[rows], relation.target[rows], (weights(relation)[rows],))
+        return found
+
+
+def _between(relation: Relation, marked: Marked | None) -> slice | Vertices:
+    """Edges between marked vertices."""
+    if marked is None:
+        return slice(None)
+    return np.flatnonzero(marked[relation.source] & marked[relation.target])
 
 
 def weights(relation: Relation) -> Weights:

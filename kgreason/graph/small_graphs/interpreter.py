@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,17 @@ from kgreason.base.cores import each
 from kgreason.graph.knowledge_graph import Vertices, Weights
 from kgreason.graph.small_graphs.bit_kernels import CONSTANT, derive
 from kgreason.graph.small_graphs.plan_compiler import Plan
+from kgreason.graph.sorted_keys import distinct, looked_up
 from kgreason.language.syntax.syntax_tree import Binary, Constant, Expression, Unary, Variable
 
 Ints = npt.NDArray[np.int64]
 Shorts = npt.NDArray[np.int32]
 Relations = Mapping[str, tuple[Vertices, Vertices, Sequence[Weights]]]
+Marked = npt.NDArray[np.bool_]
 
 BLOCK = 1 << 15  # subgraphs per task of one core
+SPARSE = 16  # times as many vertices as positions from which only the edges between members are indexed, ...
+CALLS = 64  # for so many calls; then all edges are
 _NUMPY: Mapping[str, Callable[..., Any]] = {
     "+": np.add,
     "-": np.subtract,
@@ -39,19 +44,36 @@ _NUMPY: Mapping[str, Callable[..., Any]] = {
 class Interpreter:
     """Execute a plan on subgraphs of a graph of n vertices.
 
-    `edges` holds sources, targets and weights of the edges of each relation that the plan loads, with one weight array
-    for each variant of the weights.
+    `edges` returns sources, targets and weights of the edges between marked vertices (`None`: all) of each relation
+    that the plan loads, with one weight array for each variant of the weights.
     """
 
-    def __init__(self, plan: Plan, n: int, edges: Relations) -> None:
+    def __init__(self, plan: Plan, n: int, edges: Callable[[Marked | None], Relations]) -> None:
         self.plan = plan
-        self.pairs = Pairs.of(plan, n, edges)
+        self._n, self._edges, self._calls = n, edges, 0
+
+    @cached_property
+    def _pairs(self) -> Pairs:
+        return Pairs.of(self.plan, self._n, self._edges(None))
+
+    def _indexed(self, members: Ints) -> tuple[Pairs, Ints]:
+        """Index of edges that contains those between members, and the numbers of the members in it."""
+        if SPARSE * members.size > self._n or self._calls == CALLS:
+            return self._pairs, members
+        self._calls += 1
+        marked = np.zeros(self._n, dtype=np.bool_)
+        marked[members] = True
+        vertices = np.flatnonzero(marked)
+        edges = {
+            name: (np.searchsorted(vertices, source), np.searchsorted(vertices, target), weights)
+            for name, (source, target, weights) in self._edges(marked).items()
+        }
+        return Pairs.of(self.plan, len(vertices), edges), np.searchsorted(vertices, members)
 
     def words(self, members: Vertices, end: int = 0) -> Ints:
         """Words of the outputs in each induced subgraph (N, x), for one variant of the weights; shape (N, outputs)."""
-        members = np.ascontiguousarray(members, dtype=np.int64)
-        found = np.empty((len(members), self.plan.outputs), dtype=np.int64)
-        p, plan = self.pairs, self.plan
+        p, members = self._indexed(np.ascontiguousarray(members, dtype=np.int64))
+        found, plan = np.empty((len(members), self.plan.outputs), dtype=np.int64), self.plan
 
         def block(start: int) -> None:
             integers = np.concatenate([plan.code, np.zeros(plan.integers, dtype=np.int64)])
@@ -85,7 +107,7 @@ class Pairs:
         """Index the edges of all relations on n vertices."""
         nothing = np.empty(0, dtype=np.int64)
         keys = {p: source * n + target for p, (source, target, _) in edges.items()}
-        pairs = np.unique(np.concatenate([nothing, *keys.values()]))
+        pairs = distinct(np.concatenate([nothing, *keys.values()]))
         record = {p: np.searchsorted(pairs, key) for p, key in keys.items()}
         flags = np.zeros(len(pairs), dtype=np.int32)
         for word, (predicate, conditions) in enumerate(plan.loaded):
@@ -111,17 +133,11 @@ def _adjacency(n: int, pairs: Ints) -> tuple[Ints, Shorts, Shorts]:
     loop = np.full(n, -1, dtype=np.int32)
     loop[source[loops]] = loops
     proper = source != target
-    entries = np.unique(np.concatenate([pairs[proper], (target * n + source)[proper]]))
+    entries = distinct(np.concatenate([pairs[proper], (target * n + source)[proper]]))
     u, v = np.divmod(entries, max(n, 1))
     indptr = np.searchsorted(u, np.arange(n + 1)).astype(np.int64)
-    rows = np.stack([v, _find(pairs, entries), _find(pairs, v * n + u)], axis=1)
-    return indptr, rows.astype(np.int32).ravel(), loop
-
-
-def _find(pairs: Ints, wanted: Ints) -> Ints:
-    """Index of each wanted pair among the pairs, -1 for none."""
-    at = np.searchsorted(pairs, wanted)
-    return np.where(np.append(pairs, -1)[at] == wanted, at, -1)
+    forth, back = (looked_up(pairs, np.arange(len(pairs)), keys, -1) for keys in (entries, v * n + u))
+    return indptr, np.stack([v, forth, back], axis=1).astype(np.int32).ravel(), loop
 
 
 def _selected(node: Expression, weight: npt.NDArray[np.float64]) -> Any:

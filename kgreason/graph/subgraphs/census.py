@@ -12,8 +12,9 @@ import numpy as np
 
 from kgreason.base.cores import together
 from kgreason.base.errors import AnonymizationError
+from kgreason.graph.sorted_keys import row_numbers
 from kgreason.graph.subgraphs import census_kernels as kernels
-from kgreason.graph.subgraphs.ordered_adjacency import Adjacency, Ints, numbered
+from kgreason.graph.subgraphs.ordered_adjacency import Adjacency, Ints
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -223,7 +224,7 @@ def _small(a: Adjacency, x: int) -> _Trie:
         inner, number = np.unique(colour, return_inverse=True)
         parents = number.reshape(-1)[members[:, 0]] + 1
         values = colour[members[:, 1]] | a.tie[up].astype(np.int64) << a.low
-    _, first, counts = np.unique(numbered([parents, values]), return_index=True, return_counts=True)
+    _, first, counts = np.unique(row_numbers([parents, values]), return_index=True, return_counts=True)
     found.used = len(inner) + len(first)
     found.nodes, found.counts, found.examples = (
         np.concatenate([np.zeros_like(rows, shape=(len(inner) + 1, *rows.shape[1:])), rows])
@@ -247,7 +248,7 @@ def _merged(x: int, tries: Sequence[_Trie], adjacency: Adjacency) -> Census:
         ]
         first += len(rows)
         met = np.concatenate([np.zeros((0, 2), dtype=np.int64), *parts])
-        rank = numbered([met[:, 0], met[:, 1]])
+        rank = row_numbers([met[:, 0], met[:, 1]])
         rows = np.zeros((int(rank.max(initial=-1)) + 1, 2), dtype=np.int64)
         rows[rank] = met
         levels.append(rows)
@@ -272,3 +273,12 @@ def _depths(trie: _Trie, x: int) -> Ints:
     for _ in range(x):
         level[1:] = level[parents] + 1
     return level
+
+
+def too_many(x: int, limit: int) -> AnonymizationError:
+    """Error for a graph with more connected subgraphs than allowed."""
+    return AnonymizationError(
+        f"the graph has more than {limit:,} connected subgraphs with {x} vertices",
+        hint=f"choose a smaller x than {x} (KLONE protects every x, whichever is verified), "
+        "or allow more with --max-subgraphs, which takes time and memory",
+    )

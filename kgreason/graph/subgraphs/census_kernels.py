@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kgreason.base.jit import Cubes, Ints, Rows, Shorts, inlined, kernel
+from kgreason.base.jit import Ints, Rows, Shorts, inlined, kernel
 from kgreason.engine.relations.hash_kernels import GOLDEN
 
 DONE, MORE_PATTERNS, MORE_VALUES, TOO_MANY = 0, 1, 2, 3
@@ -331,11 +331,11 @@ def census(
 
 
 @kernel
-def pair_cells(indptr: Ints, target: Ints, kind: Ints, members: Rows, cells: Cubes) -> None:
+def pair_cells(indptr: Ints, target: Ints, kind: Ints, members: Rows, cells: Rows) -> None:
     """Write the kind of every ordered pair of the vertices of each row of `members` into `cells`, 0 for none.
 
     The directed graph is in compressed rows, with distinct targets ascending in each row, and the kind of each entry;
-    shapes are (N, x) and (N, x, x).
+    shapes are (N, x) and (N, x * x).
     """
     count, x = members.shape
     for i in range(count):
@@ -352,4 +352,4 @@ def pair_cells(indptr: Ints, target: Ints, kind: Ints, members: Rows, cells: Cub
                         stop = middle
                 while start < end and target[start] < wanted:  # few steps, with predictable branches
                     start += 1
-                cells[i, a, b] = kind[start] if start < end and target[start] == wanted else 0
+                cells[i, a * x + b] = kind[start] if start < end and target[start] == wanted else 0

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.base.errors import AnonymizationError
 from kgreason.base.jit import Bytes, Ints, Rows, Shorts, kernel
 from kgreason.engine.relations.hash_kernels import GOLDEN
 from kgreason.graph.knowledge_graph import KnowledgeGraph
-from kgreason.graph.subgraphs.census import Census, Walk, census, shared, tasks
+from kgreason.graph.subgraphs.census import Census, Walk, census, shared, tasks, too_many
 from kgreason.graph.subgraphs.census_kernels import back, find, joined, opened
 from kgreason.graph.subgraphs.member_pools import Pools, covered
 from kgreason.graph.subgraphs.ordered_adjacency import Adjacency
@@ -55,6 +54,9 @@ def visit_all(
     bound = np.full(len(c.nodes), threshold.max(initial=0) if threshold is not None else 0, dtype=np.int64)
     if threshold is not None:
         bound[known >= 0] = threshold[known[known >= 0]]
+    if not (action[c.first :] != PASS).any():
+        advance(c.total)
+        return np.empty((0, x), dtype=np.int64), np.empty(0, dtype=np.int64)
     pools = pools or Pools.none(x, len(catalogue.forms), catalogue.graph.n)
 
     def select_ambiguous(members: Ints, kinds: Ints) -> tuple[Ints, Ints]:
@@ -310,12 +312,3 @@ def small_components(graph: KnowledgeGraph, x: int) -> list[Members]:
     by_component = np.argsort(component, kind="stable")
     sizes = np.unique(size_of[size_of < x]).tolist()
     return [by_component[size_of[by_component] == size].reshape(-1, size) for size in sizes]
-
-
-def too_many(x: int, limit: int) -> AnonymizationError:
-    """Error for a graph with more connected subgraphs than allowed."""
-    return AnonymizationError(
-        f"the graph has more than {limit:,} connected subgraphs with {x} vertices",
-        hint=f"choose a smaller x than {x} (KLONE protects every x, whichever is verified), "
-        "or allow more with --max-subgraphs, which takes time and memory",
-    )

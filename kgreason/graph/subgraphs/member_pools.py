@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from kgreason.base.jit import Flags, Ints, Rows, Shorts, inlined, kernel
 from kgreason.graph.knowledge_graph import Vertices
+from kgreason.graph.sorted_keys import ranks
 
 MOST = 63  # members of a pool, which fit into a bit set
 _STEPS = 4_000  # of the search for disjoint images; an unfinished search counts as not found
@@ -77,9 +78,9 @@ class Pools:
 
 def degree_ranks(degrees: tuple[Vertices, Vertices]) -> tuple[Shorts, int]:
     """Ranks of in-degrees, then of out-degrees, and the number of distinct ranks."""
-    inner, outer = (np.unique(d, return_inverse=True) for d in degrees)
-    ranks = np.concatenate([inner[1].reshape(-1), outer[1].reshape(-1) + len(inner[0])])
-    return ranks.astype(np.int32), len(inner[0]) + len(outer[0])
+    inner, outer = map(ranks, degrees)
+    first, second = (int(found.max(initial=-1)) + 1 for found in (inner, outer))
+    return np.concatenate([inner, outer + first]).astype(np.int32), first + second
 
 
 def diverse(
@@ -108,11 +109,25 @@ def diverse(
 @inlined
 def _met(member: Ints, other: Rows, row: int, x: int) -> bool:
     """Whether a subgraph shares a vertex with a member of a pool."""
+    met = False
     for a in range(x):
+        v = member[a]
         for b in range(x):
-            if member[a] == other[row, b]:
-                return True
-    return False
+            met |= v == other[row, b]
+    return met
+
+
+@kernel
+def _place(bit: int) -> int:
+    """Number of the only bit of a positive number, without a branch for each."""
+    place = 0
+    place += 1 * ((bit & 0x2AAAAAAAAAAAAAAA) != 0)
+    place += 2 * ((bit & 0x4CCCCCCCCCCCCCCC) != 0)
+    place += 4 * ((bit & 0x70F0F0F0F0F0F0F0) != 0)
+    place += 8 * ((bit & 0x7F00FF00FF00FF00) != 0)
+    place += 16 * ((bit & 0x7FFF0000FFFF0000) != 0)
+    place += 32 * ((bit & 0x7FFFFFFF00000000) != 0)
+    return place
 
 
 @inlined
@@ -121,40 +136,34 @@ def _images(
     need: int,
     x: int,
     first: int,
-    size: int,
     member: Ints,
     pool: Rows,
     apart: Ints,
     candidates: Ints,
 ) -> bool:
     """Whether `need` free members of a pool are pairwise apart and disjoint from a subgraph."""
-    # `free`: bit set of the members that differ from the subgraph in all degrees. The pool is ``pool[first :
-    # first + size]``; `apart` holds for each of its members those apart from it. `candidates`: buffer for `need`
-    # bit sets.
+    # `free`: bit set of the members that differ from the subgraph in all degrees. The pool begins at ``pool[first]``;
+    # `apart` holds for each of its members those apart from it. `candidates`: buffer for `need` bit sets.
     level = 0
     candidates[0] = free
-    i = 0
     for _ in range(_STEPS):
         rest = candidates[level]
-        while i < size and (rest >> i) & 1 == 0:
-            i += 1
-        if rest == 0 or i >= size:
+        if rest == 0:
             if level == 0:
                 return False
             level -= 1
-            i = 0
             continue
-        candidates[level] = rest & ~(1 << i)
+        bit = rest & -rest
+        i = _place(bit)
+        candidates[level] = rest ^ bit
         if _met(member, pool, first + i, x):
             for lower in range(level):
-                candidates[lower] &= ~(1 << i)
-            i += 1
+                candidates[lower] &= ~bit
             continue
         if level + 1 == need:
             return True
         level += 1
         candidates[level] = candidates[level - 1] & apart[first + i]
-        i = 0
     return False
 
 
@@ -196,7 +205,7 @@ def covered(
             at = (c * x + a) * width
             clash |= taken[at + ranks[v]] | taken[at + ranks[n + v]]
         free = everyone & ~clash
-        if free != 0 and _images(free, need, x, first, size, member, pool, apart, candidates):
+        if free != 0 and _images(free, need, x, first, member, pool, apart, candidates):
             return True
     return False
 
@@ -289,13 +298,14 @@ def cover(
 @kernel
 def search(
     targets: Rows, classes: Ints, bounds: Ints, members: Rows, first_turn: Ints, turns: Rows, ranks: Shorts,
-    need: int, budget: int, places: Ints, turned: Ints, level_at: Ints, found: Flags,
+    need: int, budget: int, places: Ints, turned: Ints, level_at: Ints, found: Flags, apart: Ints,
 ) -> None:  # fmt: skip
     """Search images of subgraphs (`targets`, in canonical order) among all members of their class.
 
     Members of class c are ``members[bounds[c]:bounds[c + 1]]``, under all automorphisms. A search is abandoned after
     `budget` comparisons. Buffers: `places` and `turned` for the members that are apart from a target, and their
-    automorphisms; `level_at` for `need` numbers. The result is `found`.
+    automorphisms; `level_at` for `need` numbers. Results: `found`, and how many members are `apart` from each target,
+    at most as many as there are `places`.
     """
     most = len(places)
     for t in range(len(targets)):
@@ -310,6 +320,7 @@ def search(
                     turned[many] = turn
                     many += 1
         found[t] = False
+        apart[t] = many
         level = 0
         level_at[0] = 0
         steps = 0

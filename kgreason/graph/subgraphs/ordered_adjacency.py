@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from kgreason.graph.induced.situations import Ties
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
+from kgreason.graph.sorted_keys import descending, distinct, looked_up, row_numbers
 
 Ints = npt.NDArray[np.int64]
 Shorts = npt.NDArray[np.int32]
@@ -73,8 +74,8 @@ class Adjacency:
             one.append(tie)
             other.append(cells.mirror[tie])
             colours.append(cells.loop)
-        ties = numbered([np.concatenate(column) for column in zip(one, other, strict=True)])
-        return _hubs_first(graph.n, pairs, ties + 1, numbered(colours))
+        ties = row_numbers([np.concatenate(column) for column in zip(one, other, strict=True)])
+        return _hubs_first(graph.n, pairs, ties + 1, row_numbers(colours))
 
 
 def undirected(graph: KnowledgeGraph) -> tuple[Ints, Ints]:
@@ -104,7 +105,7 @@ def ordered_pairs(graph: KnowledgeGraph) -> tuple[Ints, Ints]:
     sizes = [len(r) for r in graph.relations.values()]
     relation = np.repeat(np.arange(len(sizes)), sizes)
     counts = [np.bincount(at[relation == i], minlength=len(keys)) for i in range(len(sizes))]
-    return keys, numbered(counts) + 1 if len(keys) else keys
+    return keys, row_numbers(counts) + 1 if len(keys) else keys
 
 
 def _pairs(graph: KnowledgeGraph) -> tuple[Ints, tuple[Ints, Ints]]:
@@ -114,40 +115,7 @@ def _pairs(graph: KnowledgeGraph) -> tuple[Ints, tuple[Ints, Ints]]:
     u, v = np.divmod(keys, n)
     proper = u != v
     both = np.minimum(u, v)[proper] * n + np.maximum(u, v)[proper]
-    return np.unique(both).astype(np.int64), (keys, kinds)
-
-
-def looked_up(keys: Ints, values: Ints | Shorts, wanted: Ints) -> Ints:
-    """Values of the wanted keys, 0 if there is none; `keys` are ascending."""
-    at = np.searchsorted(keys, wanted)
-    return np.where(np.append(keys, -1)[at] == wanted, np.append(values, 0)[at], 0).astype(np.int64)
-
-
-def numbered(columns: list[npt.NDArray[np.int64]]) -> Ints:
-    """Number the rows of some columns of non-negative integers, from 0, in lexicographic order.
-
-    Examples
-    --------
-    >>> numbered([np.array([1, 0, 1]), np.array([0, 5, 0])]).tolist()
-    [1, 0, 1]
-    """
-    code = np.zeros(len(columns[0]) if columns else 0, dtype=np.int64)
-    for column in columns:
-        if column.max(initial=0) >= 1 << 31:
-            column = _dense(column)
-        code = _dense(code * (int(column.max(initial=0)) + 1) + column)
-    return code
-
-
-def _dense(values: Ints) -> Ints:
-    """Replace values by their ranks among the distinct ones."""
-    size = int(values.max(initial=-1)) + 1
-    if size > 4 * len(values) + 1024:
-        return np.unique(values, return_inverse=True)[1].reshape(-1).astype(np.int64)
-    present = np.zeros(size, dtype=np.bool_)
-    present[values] = True
-    ranks: Ints = (np.cumsum(present) - 1)[values]
-    return ranks
+    return distinct(both), (keys, kinds)
 
 
 def _hubs_first(n: int, pairs: Ints, ties: Ints, colours: Ints) -> Adjacency:
@@ -155,11 +123,11 @@ def _hubs_first(n: int, pairs: Ints, ties: Ints, colours: Ints) -> Adjacency:
     u, v = np.divmod(pairs, max(n, 1))
     ends, others = np.concatenate([v, u]), np.concatenate([u, v])
     degree = np.bincount(ends, minlength=n)
-    original = np.argsort(-degree, kind="stable").astype(np.int64)
+    original = descending(degree)
     rank = np.empty_like(original)
     rank[original] = np.arange(n)
     owner, neighbour = rank[ends], rank[others]
-    order = np.argsort(owner * n + neighbour, kind="stable")
+    order = np.argsort(owner * n + neighbour)
     indptr = np.concatenate([[0], np.cumsum(degree[original])])
     entries = neighbour[order].astype(np.int32), ties[order].astype(np.int32)
     bits, low = int(ties.max(initial=1)).bit_length(), int(colours.max(initial=0)).bit_length()

@@ -15,13 +15,12 @@ import numpy.typing as npt
 from kgreason.base.progress import SILENT, Progress
 from kgreason.graph.induced.derivation import InducedReasoner
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
-from kgreason.graph.subgraphs.census import census
+from kgreason.graph.sorted_keys import looked_up, row_numbers
+from kgreason.graph.subgraphs.census import census, too_many
 from kgreason.graph.subgraphs.ordered_adjacency import (
     Adjacency,
     Ints,
     Shorts,
-    looked_up,
-    numbered,
     ordered_pairs,
 )
 from kgreason.language.check.checked_program import CheckedProgram
@@ -108,10 +107,11 @@ def cells_between(pairs: PairKinds, members: Members) -> Ints:
     """
     from kgreason.graph.subgraphs.census_kernels import pair_cells
 
-    cells = np.empty((*members.shape, members.shape[1]), dtype=np.int64)
+    count, x = members.shape
+    cells = np.empty((count, x * x), dtype=np.int64)
     rows, kinds = pairs
     pair_cells(*rows, kinds, np.ascontiguousarray(members), cells)
-    return cells
+    return cells.reshape(count, x, x)
 
 
 def pair_kinds(graph: KnowledgeGraph) -> PairKinds:
@@ -129,7 +129,7 @@ def distinct_rows(rows: Ints) -> tuple[Ints, Ints]:
     >>> [a.tolist() for a in distinct_rows(np.array([[1, 0], [0, 5], [1, 0]]))]
     [[1, 0], [1, 0, 1]]
     """
-    number = numbered([np.zeros(len(rows), dtype=np.int64), *np.ascontiguousarray(rows.T)])
+    number = row_numbers([np.zeros(len(rows), dtype=np.int64), *np.ascontiguousarray(rows.T)])
     return np.unique(number, return_index=True)[1].astype(np.int64), number
 
 
@@ -193,7 +193,7 @@ class Forms:
 
 
 class Catalogue:
-    """Kinds of the connected subgraphs with x vertices.
+    """Kinds of the connected subgraphs with x vertices; more than `limit` of these raise `AnonymizationError`.
 
     A kind is a pattern with its derived edges. Where rules add up weights, a pattern may not determine these: the
     subgraphs of such an *ambiguous* pattern are evaluated one by one at each visit.
@@ -210,7 +210,12 @@ class Catalogue:
     """
 
     def __init__(
-        self, graph: KnowledgeGraph, reasoner: InducedReasoner | None, x: int, rng: np.random.Generator
+        self,
+        graph: KnowledgeGraph,
+        reasoner: InducedReasoner | None,
+        x: int,
+        rng: np.random.Generator,
+        limit: int | None = None,
     ) -> None:
         self.graph, self.x = graph, x
         self._reasoner = reasoner if reasoner is not None and reasoner.predicates else None
@@ -218,7 +223,9 @@ class Catalogue:
         self.adjacency = Adjacency.of(graph, self._reasoner.ties if self._shared and self._reasoner else None)
         if self._shared and not self.adjacency.fits(x):  # too many kinds of ties to share
             self._shared, self.adjacency = False, Adjacency.of(graph)
-        self.census = census(self.adjacency, x)
+        self.census = census(self.adjacency, x, limit)
+        if limit is not None and self.census.total > limit:
+            raise too_many(x, limit)
         self.forms = Forms(x)
         self.marks = rng.integers(-(2**63), 2**63, graph.n, dtype=np.int64)
         self._resolved: dict[bytes, int] = {}  # kinds of ambiguous patterns with their derived edges

@@ -51,11 +51,10 @@ def both_ways(edges: Pairs) -> Pairs:
 
 def labels_with_synthetic(graph: KnowledgeGraph, count: int) -> npt.NDArray[np.object_]:
     """Labels of a graph and internal labels of new vertices; `publish` replaces all labels."""
-    present = graph.labels.tolist()
     mark = "new"
-    while any(label.startswith(mark) for label in present):
+    while count and any(label.startswith(mark) for label in graph.labels.tolist()):
         mark += "'"
-    return np.array([*present, *(f"{mark}{i}" for i in range(count))], dtype=object)
+    return np.concatenate([graph.labels, np.array([f"{mark}{i}" for i in range(count)], dtype=object)])
 
 
 def assemble(

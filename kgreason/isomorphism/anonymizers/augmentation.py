@@ -206,6 +206,8 @@ class Augmentation:
         Degrees of original vertices that would invalidate an image, or `None`.
     keep_degrees
         Whether original vertices keep their degrees from now on.
+    neighbours
+        Result of `undirected` for the graph.
     """
 
     def __init__(
@@ -216,6 +218,7 @@ class Augmentation:
         rng: np.random.Generator,
         *,
         symmetric: bool,
+        neighbours: tuple[Vertices, Vertices] | None = None,
     ) -> None:
         self.keep_degrees = False
         self.forbidden: ForbiddenDegrees | None = None
@@ -225,7 +228,7 @@ class Augmentation:
         self.graph, self.n, self.symmetric = graph, graph.n, symmetric
         self.inner, self.outer = graph.in_degree(), graph.out_degree()
         self._x = x
-        self._indptr, self._neighbours = undirected(graph)
+        self.neighbours = neighbours or undirected(graph)
         self._balls: dict[int, set[int]] = {}
         self._tied: dict[int, set[int]] = {}
         self._copies: dict[int, set[int]] = {}
@@ -300,7 +303,7 @@ class Augmentation:
         if vertex >= self.graph.n:
             return {vertex}
         if vertex not in self._balls:
-            near = ball(self._indptr, self._neighbours, vertex, max(self._x - 1, 1))
+            near = ball(*self.neighbours, vertex, max(self._x - 1, 1))
             self._balls[vertex] = set(np.flatnonzero(near).tolist())
         return self._balls[vertex]
 

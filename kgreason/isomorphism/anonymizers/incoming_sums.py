@@ -17,6 +17,7 @@ import numpy.typing as npt
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.progress import Progress
 from kgreason.graph.knowledge_graph import Vertices, Weights
+from kgreason.graph.sorted_keys import ranks
 from kgreason.isomorphism.anonymizers.answer_loss import Judge, Judged
 from kgreason.isomorphism.anonymizers.weight_density import GRID, Cuts, Units, floored, nearest, weights_of
 
@@ -160,13 +161,14 @@ def sides_kept(target: Vertices, old: Weights, new: Units, cuts: Cuts) -> Flags:
     """
     kept = np.ones(len(target), dtype=np.bool_)
     for rows, masks in _subsets(target):
-        before, after = old[rows] @ masks, new[rows] @ masks
-        fine = np.ones(len(rows), dtype=np.bool_)
+        masks = masks[1:]  # the empty sum does not move
+        before, after = masks @ old[rows], masks @ new[rows]
+        fine = np.ones(rows.shape[1], dtype=np.bool_)
         for value, above in zip(cuts.value.tolist(), cuts.above.tolist(), strict=True):
             beyond = before > value + (-_TIE if above else _TIE)
-            moved = np.where(beyond, after - value * GRID, value * GRID - after)
-            fine &= (moved[:, 1:] >= 0.5).all(axis=1)  # the empty sum does not move
-        kept[rows] = fine[:, None]
+            over = after - value * GRID
+            fine &= (np.where(beyond, over, -over) >= 0.5).all(axis=0)
+        kept[rows] = fine
     return kept
 
 
@@ -184,31 +186,31 @@ def room_below(target: Vertices, weights: Units, n: int, cuts: Cuts) -> npt.NDAr
     values = cuts.value * GRID - 0.5
     room[:] = min(values[values > 0], default=np.inf)
     for rows, masks in _subsets(target):
-        here = target[rows[:, 0]]
-        sums = weights[rows] @ masks
+        here = target[rows[0]]
+        sums = masks @ weights[rows]
         for value in values.tolist():
             left = value - sums
-            least = np.where(left > 0, left, np.inf).min(axis=1)
-            if rows.shape[1] > _SUBSETS:  # the sums of some subsets are unknown and may be just below the cut
-                least = np.where(left.min(axis=1) > 0, least, 0.0)
+            least = np.where(left > 0, left, np.inf).min(axis=0)
+            if len(rows) > _SUBSETS:  # the sums of some subsets are unknown and may be just below the cut
+                least = np.where(left.min(axis=0) > 0, least, 0.0)
             room[here] = np.minimum(room[here], least)
     return room
 
 
 def _subsets(target: Vertices) -> Iterator[tuple[Vertices, npt.NDArray[np.float64]]]:
-    """Edges into vertices of one in-degree d, shape (vertices, d), and 0-1 columns of subsets, shape (d, subsets)."""
+    """Edges into vertices of one in-degree d, shape (d, vertices), and 0-1 rows of subsets, shape (subsets, d)."""
     order = np.argsort(target, kind="stable")
     first = np.flatnonzero(np.diff(target[order], prepend=-1))
     degree = np.diff(np.append(first, len(target)))
-    for d in np.unique(degree).tolist():
+    for d in np.flatnonzero(np.bincount(degree)).tolist():
         if d <= _SUBSETS:
-            masks = (np.arange(1 << d) >> np.arange(d)[:, None] & 1).astype(np.float64)
+            masks = (np.arange(1 << d)[:, None] >> np.arange(d) & 1).astype(np.float64)
         else:
-            masks = np.concatenate([np.zeros((d, 1)), np.ones((d, 1)), 1 - np.eye(d)], axis=1)
+            masks = np.concatenate([np.zeros((1, d)), np.ones((1, d)), 1 - np.eye(d)])
         starts = first[degree == d]
-        step = max(1, _AT_ONCE // masks.shape[1])
+        step = max(1, _AT_ONCE // len(masks))
         for begin in range(0, len(starts), step):
-            yield order[starts[begin : begin + step, None] + np.arange(d)], masks
+            yield order[starts[begin : begin + step] + np.arange(d)[:, None]], masks
 
 
 def fitted_sums(
@@ -224,15 +226,15 @@ def fitted_sums(
     The head room is random without a fixed minimum; otherwise any sum beyond the minimum would reveal a synthetic edge.
     With a smaller `share` of the usual head room, weights stay nearer to their values.
     """
-    vertex, number = np.unique(target, return_inverse=True)
-    total = np.bincount(number, weights=units, minlength=len(vertex))
-    head = np.maximum(_MOST * share * rng.beta(*_HEADROOM, len(vertex)), _LEAST * (share < 1))
+    number = ranks(target)
+    total = np.bincount(number, weights=units)
+    head = np.maximum(_MOST * share * rng.beta(*_HEADROOM, len(total)), _LEAST * (share < 1))
     scale = np.minimum(1.0, bound * (1 - head) / np.maximum(total, 1.0))
     scaled = units * scale[number]
     fitted = floored(levels, scaled)
     if share < 1:
         rounded = nearest(levels, scaled)
-        fits = np.bincount(number, weights=rounded, minlength=len(vertex)) <= bound
+        fits = np.bincount(number, weights=rounded) <= bound
         fitted = np.where(fits[number], rounded, fitted)
     return fitted
 

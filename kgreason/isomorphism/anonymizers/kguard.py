@@ -16,12 +16,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kgreason.base import memory
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.progress import Progress
 from kgreason.graph.induced.derivation import InducedReasoner
 from kgreason.graph.knowledge_graph import KnowledgeGraph
-from kgreason.graph.subgraphs.enumeration import count_connected, small_components, too_many
+from kgreason.graph.subgraphs.enumeration import small_components
 from kgreason.graph.subgraphs.member_pools import MOST
+from kgreason.graph.subgraphs.ordered_adjacency import undirected
 from kgreason.isomorphism.anonymizers.assembly import Pairs, assemble, is_symmetric, ties_to_largest
 from kgreason.isomorphism.anonymizers.augmentation import Augmentation, ForbiddenDegrees
 from kgreason.isomorphism.anonymizers.klone import Klone
@@ -53,7 +55,10 @@ class Kguard:
         self, graph: KnowledgeGraph, rules: CheckedProgram, rng: np.random.Generator, progress: Progress
     ) -> Augmented:
         """Make a (k,x)-isomorphism anonymization for each x; `max_subgraphs` of a size are allowed."""
-        self._check(graph, progress)
+        if self.k - 1 > MOST:
+            raise AnonymizationError(
+                f"KGUARD handles k up to {MOST + 1}, not {self.k}", hint="KLONE handles every k"
+            )
         noising = WeightNoising.fit(graph, rules, self.trials)
         noised = noising.originals(rng, progress)
         reasoner = InducedReasoner(noised, rules)
@@ -69,11 +74,14 @@ class Kguard:
         # the images are valid for these degrees only
         if (augmented.in_degree() != least.inner).any() or (augmented.out_degree() != least.outer).any():
             raise RuntimeError("KGUARD lost count of degrees")
+        classes = sum(len(cover.catalogue.forms) for cover in covers)
+        del search, covers, reasoner, least  # large, and not needed to draw weights
+        memory.give_back()
         figures = {
             "vertices": graph.n,
             "edges": graph.m,
             "subgraphs": total,
-            "classes": sum(len(cover.catalogue.forms) for cover in covers),
+            "classes": classes,
             "vertices_added": augmented.n - graph.n,
             "edges_added": augmented.m - graph.m,
             "synthetic_edges": augmented.m - sum(fixed.values()),
@@ -82,16 +90,6 @@ class Kguard:
         *also, x = sorted(self.sizes)
         return Augmented(weighed, Guarantee(self.k, x, tuple(also)), figures, originals=graph.n)
 
-    def _check(self, graph: KnowledgeGraph, progress: Progress) -> None:
-        if self.k - 1 > MOST:
-            raise AnonymizationError(
-                f"KGUARD handles k up to {MOST + 1}, not {self.k}", hint="KLONE handles every k"
-            )
-        for x in self.sizes:
-            progress.step(f"Counting subgraphs of {x} vertices")
-            if count_connected(graph, x, self.max_subgraphs) > self.max_subgraphs:
-                raise too_many(x, self.max_subgraphs)
-
     def _covers(
         self, graph: KnowledgeGraph, reasoner: InducedReasoner, rng: np.random.Generator, progress: Progress
     ) -> list[Cover]:
@@ -99,8 +97,8 @@ class Kguard:
         whole = {rows.shape[1]: rows for rows in small_components(graph, max(self.sizes))}
         for x in sorted({*self.sizes, *whole}):
             progress.step(f"Classifying subgraphs of {x} vertices")
-            targets = None if x in self.sizes else whole[x]
-            covers.append(Cover(graph, reasoner, x, targets, need, rng))
+            targets, limit = (None, self.max_subgraphs) if x in self.sizes else (whole[x], None)
+            covers.append(Cover(graph, reasoner, x, targets, need, rng, limit))
         return [cover for cover in covers if cover.count]
 
 
@@ -121,10 +119,11 @@ class _AdditionSearch:
         best: Augmentation | None = None
         attempts = max(1, min(_ATTEMPTS, attempts))
         ties = ties_to_largest(self.graph, (), self.rng)
-        first = self._lacks(self._augmentation(ties))
+        neighbours = undirected(self.graph)
+        first = self._lacks(self._augmentation(ties, neighbours))
         for number in range(attempts):
             self.progress.step(f"Making images, attempt {number + 1} of {attempts}")
-            best = self._attempt(self._augmentation(ties), first, best) or best
+            best = self._attempt(self._augmentation(ties, neighbours), first, best) or best
             if best is not None and best.added <= _LITTLE:
                 break
         if best is not None:
@@ -132,10 +131,10 @@ class _AdditionSearch:
             self.progress.note(f"{vertices:,} vertices and {best.added - vertices:,} edges make all images")
         return best
 
-    def _augmentation(self, ties: Pairs) -> Augmentation:
+    def _augmentation(self, ties: Pairs, neighbours: Pairs) -> Augmentation:
         graph, bounds = self.graph, self.noising.program.incoming_sums
-        x = max(cover.x for cover in self.covers)
-        augmentation = Augmentation(graph, x, bounds, self.rng, symmetric=is_symmetric(graph))
+        x, symmetric = max(cover.x for cover in self.covers), is_symmetric(graph)
+        augmentation = Augmentation(graph, x, bounds, self.rng, symmetric=symmetric, neighbours=neighbours)
         for source, target in zip(*(ends.tolist() for ends in ties), strict=True):
             augmentation.tie(source, target)
         return augmentation

@@ -54,7 +54,8 @@ class Lack:
 class Cover:
     """Attacked subgraphs of one size with their images.
 
-    They are all connected ones with x vertices, or the `targets`, shape (T, x). Each needs k - 1 images.
+    They are all connected ones with x vertices, at most `limit`, or the `targets`, shape (T, x). Each needs k - 1
+    images.
     """
 
     def __init__(
@@ -65,9 +66,10 @@ class Cover:
         targets: Ints | None,
         need: int,
         rng: np.random.Generator,
+        limit: int | None = None,
     ) -> None:
         self.x, self.need, self._rng = x, need, rng
-        self.catalogue = Catalogue(graph, reasoner, x, rng)
+        self.catalogue = Catalogue(graph, reasoner, x, rng, limit)
         self._targets = targets
         self.forget()
         self._sample()
@@ -172,25 +174,32 @@ class Cover:
         missing = np.zeros(len(members), dtype=np.int64)
         rows = np.arange(len(members))
         for need in range(self.need, 0, -1):
-            rows = rows[~self.search(members[rows], classes[rows], ranks, need)]
+            found, apart = self.search(members[rows], classes[rows], ranks, need)
+            missing[rows[apart == 0]] += need  # then there is no image at all
+            rows = rows[~found & (apart > 0)]
             missing[rows] += 1
         return missing
 
-    def search(self, members: Ints, classes: Ints, ranks: Shorts, need: int) -> npt.NDArray[np.bool_]:
-        """Whether each subgraph, in canonical order, finds `need` images among all candidates."""
+    def search(
+        self, members: Ints, classes: Ints, ranks: Shorts, need: int
+    ) -> tuple[npt.NDArray[np.bool_], Ints]:
+        """Search `need` images of each subgraph, in canonical order, among all candidates.
+
+        Returns whether they are found, and the number of candidates that are images, as far as they were counted.
+        """
         others, of = self.candidates()
         bounds = np.searchsorted(of, np.arange(len(self.catalogue.forms) + 1)).astype(np.int64)
-        found = np.zeros(len(members), dtype=np.bool_)
+        found, apart = np.zeros(len(members), dtype=np.bool_), np.zeros(len(members), dtype=np.int64)
 
         def block(rows: Ints) -> None:
             for most in _CANDIDATES:
-                mine = np.zeros(len(rows), dtype=np.bool_)
+                mine, count = np.zeros(len(rows), dtype=np.bool_), np.zeros(len(rows), dtype=np.int64)
                 room: tuple[Any, ...] = tuple(np.zeros(s, dtype=np.int64) for s in (most, most, need))
                 known: tuple[Any, ...] = np.ascontiguousarray(members[rows]), classes[rows], bounds, others
-                arguments: tuple[Any, ...] = *known, *self.turns, ranks, need, _BUDGET, *room, mine
+                arguments: tuple[Any, ...] = *known, *self.turns, ranks, need, _BUDGET, *room, mine, count
                 search(*arguments)
-                found[rows[mine]] = True
-                rows = rows[~mine]
+                found[rows], apart[rows] = mine, count
+                rows = rows[~mine & (count == most)]
 
         each(block, np.array_split(np.arange(len(members)), len(members) // _BLOCK + 1))
-        return found
+        return found, apart

@@ -56,10 +56,20 @@ class Drawing:
         self.side = thresholds.single.side(self.old)
         self.levels = _by_side(density.levels, thresholds)
         self.summed = bound is not None or len(thresholds.added) > 0
-        self.taken = np.array([-1])
-        if forbidden is not None:
-            self.taken = np.sort(self.pair * (GRID + 1) + in_units(forbidden))
-        self.spread = 2 * int(np.bincount(self.pair).max(initial=0)) + 2
+        parallel = np.bincount(self.pair)
+        self.single = parallel[self.pair] == 1  # edges without parallel ones
+        self.forbidden = np.full(len(self.old), -1) if forbidden is None else in_units(forbidden)
+        self.taken = self._taken()
+        self.spread = 2 * int(parallel.max(initial=0)) + 2
+
+    def _taken(self) -> Vertices:
+        """Keys of the forbidden weights of parallel edges, ascending."""
+        rows = np.flatnonzero(~self.single & (self.forbidden >= 0))
+        return np.sort(self._keys(rows, self.forbidden))
+
+    def _keys(self, rows: Vertices, units: Units) -> Vertices:
+        """Numbers of pairs of vertices with weights."""
+        return self.pair[rows] * (GRID + 1) + units[rows]
 
     def run(self, units: Units | None = None, rows: Flags | None = None, attempt: int = 0) -> Units:
         """Draw until all weights satisfy the conditions, or at least differ.
@@ -82,9 +92,9 @@ class Drawing:
             wrong = clash | moved
             if not wrong.any():
                 break
-            within = np.isin(group[unsettled], group[unsettled][wrong])
+            within = _sharing(group[unsettled], wrong)
             unsettled, clash, moved = unsettled[within], clash[within], moved[within]
-            again = np.isin(self.target[unsettled], self.target[unsettled][moved]) if self.summed else moved
+            again = _sharing(self.target[unsettled], moved) if self.summed else moved
             if not self.summed and number < attempt + _PATIENCE:
                 again = again | clash
             units[unsettled[again]] = self._drawn(unsettled[again], number + 1)
@@ -112,7 +122,7 @@ class Drawing:
         many = self._repeated(times)
         last = m * (times - 1)
         chosen = np.append(np.arange(last), last + np.sort(self.rng.permutation(m)[: size - last]))
-        rows = np.isin(many.target, many.target[chosen])
+        rows = _sharing(many.target, chosen)
         units = many.run(rows=rows)
         for redrawn, attempt in redraws:
             units = many.run(units, rows & np.tile(redrawn, times), attempt)
@@ -127,9 +137,8 @@ class Drawing:
         many.old, many.side = np.tile(self.old, times), np.tile(self.side, times)
         many.target = np.tile(target, times) + number * len(vertex)
         many.pair = np.tile(self.pair, times) + number * pairs
-        if self.taken[0] >= 0:
-            offset = np.repeat(np.arange(times), len(self.taken)) * pairs * (GRID + 1)
-            many.taken = np.tile(self.taken, times) + offset
+        many.single, many.forbidden = np.tile(self.single, times), np.tile(self.forbidden, times)
+        many.taken = many._taken()
         return many
 
     def _drawn(self, rows: Vertices, attempt: int) -> Units:
@@ -150,9 +159,11 @@ class Drawing:
 
     def _clashing(self, rows: Vertices, units: Units) -> Flags:
         """Weights equal to an old weight or an earlier new weight of their pair of vertices; pairs are complete."""
-        key = self.pair[rows] * (GRID + 1) + units[rows]
-        at = np.minimum(np.searchsorted(self.taken, key), len(self.taken) - 1)
-        clash: Flags = repeats(key) | (self.taken[at] == key)
+        clash: Flags = units[rows] == self.forbidden[rows]
+        parallel = np.flatnonzero(~self.single[rows])
+        if len(parallel):
+            keys = self._keys(rows[parallel], units)
+            clash[parallel] = repeats(keys) | np.isin(keys, self.taken)
         return clash
 
     def _strayed(self, rows: Vertices, units: Units) -> Flags:
@@ -182,6 +193,13 @@ class Drawing:
         at = np.where((at < self.spread) & (levels[0] == self.density.levels[0]), low, at + step)
         moved: Units = levels[np.clip(at, 0, len(levels) - 1)]
         return moved
+
+
+def _sharing(group: Vertices, some: Flags | Vertices) -> Flags:
+    """Which elements are in a group with some of them."""
+    marked = np.zeros(int(group.max(initial=-1)) + 1, dtype=np.bool_)
+    marked[group[some]] = True
+    return marked[group]
 
 
 def _by_side(levels: Units, thresholds: Thresholds) -> list[Units]:

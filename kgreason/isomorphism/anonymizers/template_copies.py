@@ -9,6 +9,7 @@ import numpy as np
 
 from kgreason.graph.induced.derivation import InducedReasoner
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
+from kgreason.graph.sorted_keys import descending
 from kgreason.graph.subgraphs.ordered_adjacency import Ints
 from kgreason.isomorphism.anonymizers.augmentation import (
     Augmentation,
@@ -80,7 +81,7 @@ class HostSearch:
         augmentation, n = self._augmentation, self._augmentation.graph.n
         if augmentation.keep_degrees:
             return np.empty(0, dtype=np.int64)
-        high = np.argsort(-(augmentation.inner[:n] + augmentation.outer[:n]), kind="stable")[: _HOSTS // 2]
+        high = descending(augmentation.inner[:n] + augmentation.outer[:n])[: _HOSTS // 2]
         some = self._rng.choice(n, min(n, _HOSTS // 2), replace=False)
         some = np.unique(np.concatenate([high, some]))
         return self._rng.permutation(some[~augmentation.loops[some] & ~augmentation.in_copies(some)])

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +27,7 @@ GRID = (
 )
 Units = npt.NDArray[np.int64]  # weights in multiples of 1/GRID
 
+_TABLED = 1 << 14  # values that are rounded by a table of all numbers instead of binary searches
 _ROUNDS = 100  # of repeating draws that lie outside
 _MANY = 20_000  # number of edges from which weights have a third significant digit
 _SPARSE = 20  # levels per decade for each of the parallel edges
@@ -143,15 +145,32 @@ def decimal_levels(digits: int) -> Units:
 
 
 def nearest(levels: Units, units: npt.NDArray[np.float64] | Units) -> Units:
-    """Round each value to the nearest of some ascending levels."""
-    found: Units = levels[np.searchsorted((levels[1:] + levels[:-1]) / 2, units)]
-    return found
+    """Round each value to the nearest of some ascending levels, to the lower one of two."""
+    twice = np.minimum(np.ceil(2.0 * units), 2 * GRID)
+    return _rounded(levels, (levels[1:] + levels[:-1]).tobytes(), twice)
 
 
 def floored(levels: Units, units: npt.NDArray[np.float64] | Units) -> Units:
     """Round each value down to one of some ascending levels, or to the smallest level."""
-    found: Units = levels[np.maximum(np.searchsorted(levels, units, side="right") - 1, 0)]
-    return found
+    return _rounded(levels, (2 * levels[1:]).tobytes(), 2 * np.floor(np.minimum(units, GRID)) + 1)
+
+
+def _rounded(levels: Units, steps: bytes, at: npt.NDArray[np.float64]) -> Units:
+    """Level of each value: the first one, and the next after each of the ascending `steps` below the value."""
+    number: npt.NDArray[np.integer]
+    if len(at) < _TABLED:
+        number = np.searchsorted(np.frombuffer(steps, dtype=np.int64), at)
+    else:
+        number = _table(steps)[np.maximum(at, 0).astype(np.int64)]
+    rounded: Units = levels[number]
+    return rounded
+
+
+@lru_cache(maxsize=8)
+def _table(steps: bytes) -> npt.NDArray[np.int32]:
+    """Number of the ascending steps below each of the numbers 0 .. 2 GRID + 1."""
+    after: Units = np.diff(np.array([-1, *np.frombuffer(steps, dtype=np.int64), 2 * GRID + 1]))
+    return np.repeat(np.arange(len(after), dtype=np.int32), after)
 
 
 @dataclass(frozen=True, eq=False)

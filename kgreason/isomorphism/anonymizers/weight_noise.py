@@ -35,7 +35,9 @@ from kgreason.language.check.program_checker import restricted
 from kgreason.language.check.weight_visibility import Use, only_grows
 
 _NEARER = 30  # failed draws that a redraw counts for
-_DRAWN, _MOST = 100, 10_000  # size of the sample for copies: this many per edge, up to this many in total
+# size of the sample for copies: so many for each copied edge, at most one for each edge, but at least so many, or so
+# many for each edge
+_DRAWN, _LEAST = 100, 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +120,7 @@ class WeightNoising:
         drawings = {}
         for name in self._names(graph):
             relation, cuts = graph.relations[name], self._thresholds.get(name, NO_THRESHOLDS)
-            sample = self._sample(name)
+            sample = self._sample(name, len(relation))
             drawings[name] = Drawing(name, relation, sample, self._bound(name), cuts, rng, forbidden=None)
         return graph.with_weights({n: d.run() / GRID for n, d in drawings.items()})
 
@@ -249,12 +251,12 @@ class WeightNoising:
             )
         return found
 
-    def _sample(self, name: str) -> Sample:
-        """Sample of further draws of the weights of the original edges of a relation."""
+    def _sample(self, name: str, copies: int) -> Sample:
+        """Sample of further draws of the weights of the original edges of a relation, for some copied edges."""
         if name not in self._samples:
             # many more than there are copies: few draws would repeat some weights, which would reveal copies
             m = len(self.drawings[name].old)
-            drawn = self._again(name, max(m, min(_DRAWN * m, _MOST)))
+            drawn = self._again(name, max(min(_DRAWN * m, _LEAST), min(_DRAWN * copies, m)))
             self._samples[name] = Sample(np.sort(drawn), self.densities[name].levels)
         return self._samples[name]
 

@@ -23,7 +23,7 @@ from kgreason.base.jit import Ints
 from kgreason.base.progress import SILENT, Progress
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices, beside, inside
 from kgreason.graph.refinement import Sides, degrees, effort, neighbourhoods, refine
-from kgreason.isomorphism.attacks.attack_settings import PARTS, Part, World, induced, united
+from kgreason.isomorphism.attacks.attack_settings import PARTS, Part, World, induced
 from kgreason.isomorphism.attacks.known_parts import Means, Parts, candidates, draw_parts
 from kgreason.isomorphism.risk.occurrences import Incidence, Survey, survey
 from kgreason.isomorphism.verification.release_index import ReleaseIndex
@@ -292,7 +292,7 @@ def exposures(
 def _of_vertices(
     original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices
 ) -> Iterator[Candidates]:
-    both, n = united(original, released), original.n
+    both, n = beside(original, released), original.n
     for name, classes in knowledge(both, COMPARED_NEIGHBOURHOODS, refined=both.m <= REFINED):
         if classes is None:
             yield Candidates(name, remark=TOO_LARGE)

@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.base.cores import each
 from kgreason.base.printable import Displayed
 from kgreason.engine.relations.rows import first_rows
 from kgreason.graph.facts import answers
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
+from kgreason.graph.sorted_keys import distinct
 from kgreason.isomorphism.utility.transitive_closure import closure, closure_rules, compare
 from kgreason.language.check.checked_program import CheckedProgram
 
@@ -139,7 +141,7 @@ def utility(
     }
     listed = replace(rules, queries=tuple(name for name, q in found.items() if q is None))
     if listed.queries:
-        before, after = answers(original, listed), answers(released, listed)
+        before, after = each(lambda graph: answers(graph, listed), (original, released))
         for name, rows in before.items():
             found[name] = _compared(_renamed(rows, mapping, name, rules), after[name])
     per_query = {name: q for name, q in found.items() if q is not None}
@@ -266,6 +268,6 @@ def _distance(before: npt.NDArray[Any], after: npt.NDArray[Any]) -> float:
     """
     if not len(before) or not len(after):
         return 0.0
-    values = np.unique(np.concatenate([before, after]))
+    values = distinct(np.concatenate([before, after]))
     below = (np.searchsorted(np.sort(w), values[:-1], side="right") / len(w) for w in (before, after))
     return float(np.sum(np.abs(np.subtract(*below)) * np.diff(values)))

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices
-from kgreason.graph.refinement import looked_up
+from kgreason.graph.sorted_keys import looked_up, places
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.release.verdicts import SHOWN, Item, judged, listing, no_label_kept
 
@@ -79,9 +79,18 @@ def _kept_weights(
         return
     keys = _keys(mine, mapping, released.n)
     their_keys = _keys(theirs, np.arange(released.n), released.n)
-    shared = np.isin(their_keys, keys)
-    both = np.concatenate([mine.weight, theirs.weight[shared]])
-    _, pair = np.unique(np.concatenate([keys, their_keys[shared]]), return_inverse=True)
+    known, number = np.unique(keys, return_inverse=True)
+    at, shared = places(known, their_keys)
+    at, new = at[shared], theirs.weight[shared]
+    # nearly all pairs have one edge in either graph, with another weight: there is nothing to assign
+    single = (np.bincount(number) == 1) & (np.bincount(at, minlength=len(known)) == 1)
+    released_weight, changed = np.full(len(known), np.nan), np.zeros(len(known), dtype=np.bool_)
+    released_weight[at] = new
+    changed[number] = released_weight[number] != mine.weight
+    examined = ~(single & changed)
+    rows, their_rows = examined[number], examined[at]
+    old, keys = mine.weight[rows], keys[rows]
+    both, pair = np.concatenate([old, new[their_rows]]), np.concatenate([number[rows], at[their_rows]])
     values, weight = np.unique(both, return_inverse=True, equal_nan=False)
     edge, first, which = np.unique(pair * len(values) + weight, return_index=True, return_inverse=True)
     before, after = np.split(which, [len(keys)])
@@ -91,7 +100,7 @@ def _kept_weights(
     kept = np.flatnonzero((number > 0) & (total <= count) & (number > count - there))
     for i in kept[np.argsort(first[kept])]:
         words = _edge(original, released, mapping, name, int(keys[first[i]]))
-        yield f"{words} still has the weight {float(mine.weight[first[i]])}"
+        yield f"{words} still has the weight {float(old[first[i]])}"
 
 
 def _keys(relation: Relation, mapping: Vertices, n: int) -> Vertices:
@@ -144,7 +153,10 @@ def are_numbers(graph: KnowledgeGraph) -> bool:
     >>> are_numbers(KnowledgeGraph.from_edges([("2", "1")])), are_numbers(KnowledgeGraph.from_edges([("2", "3")]))
     (True, False)
     """
-    return set(map(str, graph.labels)) == set(map(str, range(1, graph.n + 1)))
+    labels = graph.labels.tolist()
+    return all(str(label).isdecimal() for label in labels[:1]) and set(map(str, labels)) == set(
+        map(str, range(1, graph.n + 1))
+    )
 
 
 def _new_numbers(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices, form: str) -> Item:

@@ -253,18 +253,22 @@ class Pools:
             return patterns.jobs(np.where(wanted, HANDED, SKIPPED))
 
         orders = Orders(jobs(), np.zeros_like(patterns.classes), patterns.canonical)
+        met: list[tuple[Ints, Ints]] = []
 
         def keep(rows: Ints, nodes: Ints) -> None:
             nonlocal wanted
             classes, rows = patterns.resolve(rows, nodes)
             self.reserve()
-            flags = np.append(wanted, False)  # new classes are not wanted
-            mine = np.flatnonzero(flags[np.minimum(classes, len(wanted))])
-            self.add(rows[mine], classes[mine])
-            self._keep(rows[mine], classes[mine])
-            still = wanted & ~self.full()[: len(wanted)]
-            if (still != wanted).any():
-                wanted = still
+            if len(self.first) > len(wanted):  # new classes are not wanted
+                wanted = np.append(wanted, np.zeros(len(self.first) - len(wanted), dtype=np.bool_))
+            mine = wanted[classes]
+            if not mine.all():
+                rows, classes = rows[mine], classes[mine]
+            self.add(rows, classes)
+            met.append((rows, classes))
+            full = self.full()
+            if (wanted & full).any():
+                wanted = wanted & ~full
                 changed = jobs()
                 orders.jobs[: len(changed)] = changed
 
@@ -272,12 +276,19 @@ class Pools:
         walker = Walker(patterns.adjacency, patterns.traits, patterns.size, patterns.tree.copy())
         for share in parts:
             walker.walk(share, orders, keep, quota)
+        self._keep(met)
 
-    def _keep(self, rows: Ints, classes: Ints) -> None:
+    def _keep(self, met: Sequence[tuple[Ints, Ints]]) -> None:
+        """Keep the first members of each class, those met last in front."""
+        if not met:
+            return
+        rows, classes = map(np.concatenate, zip(*met, strict=True))
         order = np.argsort(classes, kind="stable")
         ordered = classes[order]
         rank = np.arange(len(order)) - np.searchsorted(ordered, ordered) + self._kept[ordered]
         kept = order[rank < KEPT]
+        part = np.repeat(np.arange(len(met)), [len(some) for some, _ in met])[kept]
+        kept = kept[np.lexsort((kept, -part))]
         self.sampled.append((rows[kept], classes[kept]))
         self._kept += np.bincount(classes[kept], minlength=len(self._kept))
 

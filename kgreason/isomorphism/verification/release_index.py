@@ -15,7 +15,8 @@ import numpy.typing as npt
 from kgreason.graph.induced.derivation import InducedReasoner
 from kgreason.graph.induced.situations import Ties
 from kgreason.graph.knowledge_graph import KnowledgeGraph
-from kgreason.graph.refinement import Pairs, looked_up, paired
+from kgreason.graph.refinement import Pairs, paired
+from kgreason.graph.sorted_keys import descending, distinct, looked_up, places
 from kgreason.language.check.checked_program import CheckedProgram
 
 Ints = npt.NDArray[np.int64]
@@ -81,7 +82,7 @@ class Bonds:
         source, target = np.divmod(pairs.keys, max(n, 1))
         straight = source != target
         mirrored = target[straight] * n + source[straight]
-        keys = np.union1d(pairs.keys[straight], mirrored)
+        keys = distinct(np.concatenate([pairs.keys[straight], mirrored]))
         if cells is None:
             return cls(n, keys, np.ones(len(keys), dtype=np.int64), np.zeros(n, dtype=np.int64))
         u, v = np.divmod(keys, max(n, 1))
@@ -106,13 +107,16 @@ class Bonds:
         n = self.n
         source, target = original.ends
         links = _both_ways(mapping[source], mapping[target], n)
-        inside = np.isin(np.divmod(self.keys, max(n, 1)), mapping).all(axis=0)
+        known = np.zeros(n, dtype=np.bool_)
+        known[mapping] = True
+        u, v = np.divmod(self.keys, max(n, 1))
+        inside = known[u] & known[v]
         keys, tie = self.keys[inside], self.tie[inside]
         linked = 0
         if not np.array_equal(keys, links):  # tied pairs and adjacent pairs differ
-            both = np.union1d(keys, links)
+            both = distinct(np.concatenate([keys, links]))
             linked = 1 << int(tie.max(initial=0)).bit_length()
-            tie = looked_up(keys, tie, both) + linked * np.isin(both, links)
+            tie = looked_up(keys, tie, both) + linked * places(links, both)[1]
             keys = both
         u, v = np.divmod(keys, max(n, 1))
         return Adjacency.of(_hubs_first(u, n), u, v, tie, self.kinds, linked)
@@ -122,11 +126,11 @@ def _both_ways(source: Ints, target: Ints, n: int) -> Ints:
     """Keys u * n + v of the ends of each edge in both directions, without loops, ascending."""
     straight = source != target
     source, target = source[straight], target[straight]
-    return np.unique(np.concatenate([source * n + target, target * n + source]))
+    return distinct(np.concatenate([source * n + target, target * n + source]))
 
 
 def _hubs_first(ends: Ints, n: int) -> Ints:
-    return np.argsort(-np.bincount(ends, minlength=n), kind="stable")
+    return descending(np.bincount(ends, minlength=n))
 
 
 def scrambled(count: int) -> Ints:

@@ -317,7 +317,7 @@ def shares(adjacency: Adjacency, size: int, count: int) -> list[Share]:
 
 def root_of(adjacency: Adjacency, entry: int) -> int:
     """Root vertex of an entry."""
-    return int(np.searchsorted(adjacency.indptr, entry, side="right")) - 1
+    return int(adjacency.indptr.searchsorted(entry, side="right")) - 1
 
 
 def consumed(waiting: deque[Share]) -> Iterator[Share]:
