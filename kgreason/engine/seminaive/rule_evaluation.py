@@ -123,10 +123,14 @@ class Rule(ABC):
     def bindings(self) -> Iterator[tuple[Pipeline, Rows]]:
         """Batches from the pipelines that have input."""
         for relation, pipeline in self.lines:
-            if relation is None or len(relation.rows(ir.Part.RECENT)):
-                for batch in pipeline.run():
-                    self.tried += len(batch)
-                    yield pipeline, batch
+            if relation is None or relation.size(ir.Part.RECENT):
+                omitted = pipeline.omitted
+                try:
+                    for batch in pipeline.run():
+                        self.tried += len(batch)
+                        yield pipeline, batch
+                finally:
+                    self.tried += pipeline.omitted - omitted
 
     def computes(self) -> bool:
         """Whether the rule computes new values."""

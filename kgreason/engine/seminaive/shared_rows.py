@@ -1,0 +1,70 @@
+"""Rows of a pipeline, shared by threads, with results in the order of the rows."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+
+from kgreason.base.cores import cores, each
+from kgreason.engine.relations.rows import Rows
+
+LEAST = 256  # fewest rows that threads share; without experience, as many show what the others will take
+TASK = 1 << 16  # rows that a thread looks up or finds, about 0.5 ms, before it takes the next ones
+ROOM = 1 << 15  # rows of results after which a task pauses, which bounds memory
+Batches = Iterator[Rows]
+
+
+class Pieces:
+    """Batches, cut into pieces of any size."""
+
+    def __init__(self, batches: Batches) -> None:
+        self.batches = batches
+        self.rest: Rows | None = None
+
+    def take(self, size: int) -> Rows | None:
+        """Next piece, of at most `size` rows; `None` at the end."""
+        if self.rest is None or not len(self.rest):
+            self.rest = next(self.batches, None)
+            if self.rest is None:
+                return None
+        piece, self.rest = self.rest[:size], self.rest[size:]
+        return piece
+
+
+class Task:
+    """Results of one piece, computed step by step."""
+
+    def __init__(self, batches: Batches) -> None:
+        self.batches = batches
+        self.results: list[Rows] = []
+        self.ended = False
+
+    def advance(self) -> None:
+        """Compute results, up to `ROOM` rows or more by one batch."""
+        rows = 0
+        for batch in self.batches:
+            self.results.append(batch.copy())
+            rows += len(batch)
+            if rows >= ROOM:
+                return
+        self.ended = True
+
+
+def shared_out(work: Callable[[Batches], Batches], pieces: Pieces, size: int) -> Batches:
+    """Results of `work` on pieces of `size` rows, in the order of the pieces, computed by all threads.
+
+    No thread works while the caller uses a batch. Order and content of all batches together do not depend on threads.
+    """
+    tasks: deque[Task] = deque()
+    while True:
+        while len(tasks) < 2 * cores() and (piece := pieces.take(size)) is not None:
+            tasks.append(Task(work(iter([piece]))))
+        if not tasks:
+            return
+        each(Task.advance, [task for task in tasks if not task.ended and not task.results])
+        while tasks:
+            yield from tasks[0].results
+            tasks[0].results = []
+            if not tasks[0].ended:
+                break
+            tasks.popleft()
