@@ -645,8 +645,9 @@ def test_improve(old, batch, greatest, real):
     cut=st.integers(0, 40),
     late=st.booleans(),
     live=st.booleans(),
+    room=st.sampled_from([3, 256]),
 )
-def test_join_and_matches(left, right, key, cut, late, live):
+def test_join_and_matches(left, right, key, cut, late, live, room):
     relation = Relation(3)
     relation.fluid = 0 if live else None
     relation.insert(array(right[:cut], 3))
@@ -660,7 +661,7 @@ def test_join_and_matches(left, right, key, cut, late, live):
     probe = Probe(index, np.array(left_key, dtype=np.int64), np.empty(0, dtype=np.int64), (), "")
     for part, seen in ((Part.ALL, right), (Part.STABLE, right[:cut])):
         joining = Joining(probe, part, [0, 1, -1, -2, -3])
-        joining.room = 3  # the kernel must stop and go on
+        joining.room = room  # where it is small, the kernel must stop and go on
         found = [row for batch in joining(iter([array(left, 2)])) for row in as_rows(batch)]
         assert sorted(found) == reference.join(left, left_key, seen, key)
         kept = [
@@ -671,21 +672,57 @@ def test_join_and_matches(left, right, key, cut, late, live):
 
 
 @quick
-@given(left=rows_of(2), right=rows_of(2, unique=True), known=rows_of(2, unique=True), swapped=st.booleans())
-def test_known_pairs_are_omitted(left, right, known, swapped):
+@given(
+    left=rows_of(2),
+    right=rows_of(3, unique=True),
+    takes=st.sampled_from([(0, -1), (-3, 1), (-2, 0), (0, 1, -1, -2, -3)]),
+    room=st.sampled_from([3, 256]),
+)
+def test_rows_of_a_complete_relation_are_sorted(left, right, takes, room):
+    relation = Relation(3)
+    relation.load(array(right, 3), distinct=True)
+    relation.settle()
+    index = relation.index((1,))
+    assert (len(index.starts) > 0) == (right != [] and min(row[1] for row in right) >= 0)
+    probe = Probe(index, np.array([1]), np.empty(0, dtype=np.int64), (), "")
+    joining = Joining(probe, Part.ALL, takes)
+    joining.room = room
+    found = [row for batch in joining(iter([array(left, 2)])) for row in as_rows(batch)]
+    assert found == [
+        tuple(a[j] if j >= 0 else b[-1 - j] for j in takes) for a in left for b in right if a[1] == b[1]
+    ]
+    kept = [
+        row for batch in Matching(probe, Part.ALL, True)(iter([array(left, 2)])) for row in as_rows(batch)
+    ]
+    assert kept == [row for row in left if any(row[1] == b[1] for b in right)]
+
+
+@quick
+@given(
+    left=rows_of(2),
+    right=rows_of(2, unique=True),
+    known=rows_of(2, unique=True),
+    swapped=st.booleans(),
+    complete=st.booleans(),
+    room=st.sampled_from([3, 256]),
+)
+def test_known_pairs_are_omitted(left, right, known, swapped, complete, room):
     """Of a join that makes pairs, those that a relation holds, if it does so in a matrix of bits."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(relation_module, "MANY", 0)
+        patch.setattr(relation_module, "MANY", 1)
         patch.setattr(Slots, "full", lambda _, keys: keys > 0)
         head = Relation(2)
         head.insert(array(known, 2))
+        head.tried = 100
         relation = Relation(2)
         relation.insert(array(right, 2))
         relation.turn()
+        if complete:
+            relation.settle()
         index = relation.index((0,))
     probe = Probe(index, np.array([1]), np.empty(0, dtype=np.int64), (), "")
     joining = Joining(probe, Part.ALL, [-2, 0] if swapped else [0, -2])
-    joining.head, joining.room = head, 3
+    joining.head, joining.room = head, room
     found = [row for batch in joining(iter([array(left, 2)])) for row in as_rows(batch)]
     pairs = [(d, a) if swapped else (a, d) for a, b in left for c, d in right if b == c]
     assert (head._matrix is not None) == (known != [] and min(map(min, known)) >= 0)

@@ -48,7 +48,7 @@ def threads(number: int, dense: bool = False) -> Iterator[None]:
         patch.setattr(rule_pipeline.Joining, "room", 2)
         patch.setattr(fixpoint, "MANY", 0)
         if dense:
-            patch.setattr(relation, "MANY", 0)
+            patch.setattr(relation, "MANY", 1)
             patch.setattr(Slots, "full", lambda _, keys: keys > 0)
         yield
 

@@ -9,6 +9,9 @@ the number of the row if `rest` is `NUMBERS`; if `rest` is empty, there are no b
 in the upper half, and the number of free places of the last block in the lower half (without a block: the number of
 rows to expect). `round` holds the number of the last extension that added rows in the upper half, and the number of
 rows before in the lower half.
+
+An index of a complete relation on one column of small values has neither slots nor entries: its rows are sorted by the
+key, without blocks, and those of value v are the rows starts[v], ..., starts[v + 1] - 1 of the arena.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ DIRECT = -2  # last slot of a directly addressed index: slots are found by value
 NUMBERS = -1  # in `rest`: blocks hold numbers of rows
 HEAD = 4  # words of an entry before the values of its key
 SMALL = 16  # rows of a block, unless the key has many rows
-SHARE = 3  # a block has room for one row in 1 << SHARE of those before
+SHARE = 4  # a block has room for one row in 1 << SHARE of those before
 
 
 @kernel
@@ -133,7 +136,7 @@ def extend(
                 if behind == 0:
                     size = left
                     if block >= 0 or left == 0:
-                        size = max(1, min(count, SMALL), count >> SHARE)
+                        size = max(min(count + 1, SMALL), count >> SHARE)
                     lacking = top + 1 + size * width - len(arena)
                     if lacking > 0:
                         return i, used, top, lacking
@@ -156,6 +159,24 @@ def extend(
         entries[k, 2] = count + 1 << 32 | left
         i += 1
     return i, used, top, 0
+
+
+@kernel
+def sort(rows: Rows, column: int, rest: Ints, starts: Ints, arena: Ints) -> None:
+    """Sort the rows, columns `rest` only, by the values of a column; `starts` is zero, of one value more than appear."""
+    width = len(rest)
+    for i in range(len(rows)):
+        starts[rows[i, column] + 1] += 1
+    for v in range(1, len(starts)):
+        starts[v] += starts[v - 1]
+    for i in range(len(rows)):
+        at = starts[rows[i, column]]
+        starts[rows[i, column]] = at + 1
+        for j in range(width):
+            arena[at * width + j] = rows[i, rest[j]]
+    for v in range(len(starts) - 1, 0, -1):
+        starts[v] = starts[v - 1]
+    starts[0] = 0
 
 
 @kernel
@@ -183,6 +204,72 @@ def _unknown(
 
 
 @kernel
+def _pairs(
+    left: Rows,
+    key: int,
+    starts: Ints,
+    arena: Ints,
+    step: int,
+    shift: int,
+    one: int,
+    takes: Ints,
+    matrix: Ints,
+    factors: Ints,
+    bounds: Ints,
+    out: Rows,
+    i: int,
+    n: int,
+    tried: int,
+) -> tuple[int, int, int]:
+    """Join as `join` does for pairs and a complete relation, until a row whose partners may not fit into `out`.
+
+    Always writes two pairs: a processor would often predict wrongly whether there are two.
+    """
+    room = len(out) - 2
+    last = np.uint64(len(starts) - 1)
+    other = takes[1 - one]
+    sifting = len(matrix) > 0
+    high = np.uint64(bounds[1 - one] if sifting else 0)
+    bound = np.uint64(bounds[one] if sifting else 0)
+    factor = factors[one] if sifting else 0
+    single = np.uint64(1)
+    while i < len(left):
+        value = np.uint64(left[np.uint64(i), key])
+        if value >= last:
+            i += 1
+            continue
+        first = starts[value]
+        count = starts[value + single] - first
+        if n + count > room:
+            break
+        same = left[np.uint64(i), other]
+        at = np.uint64(first * step + shift)
+        if sifting and np.uint64(same) < high:
+            place = factors[1 - one] * same
+            for _ in range(count):
+                value = np.uint64(arena[at])
+                bit = np.uint64(place + factor * arena[at])
+                if value >= bound or matrix[bit >> np.uint64(6)] >> np.int64(bit & np.uint64(63)) & 1 == 0:
+                    out[np.uint64(n), one] = arena[at]
+                    out[np.uint64(n), 1 - one] = same
+                    n += 1
+                at += np.uint64(step)
+        else:
+            to = np.uint64(n)
+            out[to, one] = arena[at]
+            out[to, 1 - one] = same
+            out[to + single, one] = arena[at + np.uint64(step)]
+            out[to + single, 1 - one] = same
+            for j in range(2, count):
+                out[n + j, one] = arena[first * step + shift + j * step]
+                out[n + j, 1 - one] = same
+            n += count
+        tried += count
+        i += 1
+    return i, n, tried
+
+
+@kernel
 def join(
     left: Rows,
     left_key: Ints,
@@ -193,6 +280,7 @@ def join(
     arena: Ints,
     entries: Rows,
     slots: Ints,
+    starts: Ints,
     now: int,
     takes: Ints,
     matrix: Ints,
@@ -204,11 +292,11 @@ def join(
 ) -> tuple[int, int, int, int]:
     """Join `left`, from row i on, with the rows of `right` that were added before extension `now` (-1: all).
 
-    `arena`, `entries` and `slots` are an index of `right`. Negative entries of `left_key` are -1 - position in
-    `constants`; those of `takes`, the columns of `out`, are -1 - column of the right; those of `where`, the columns of
-    the right in `rest`, are -1 - position in the key.
+    `arena`, `entries`, `slots` and `starts` are an index of `right`. Negative entries of `left_key` are -1 - position
+    in `constants`; those of `takes`, the columns of `out`, are -1 - column of the right; those of `where`, the columns
+    of the right in `rest`, are -1 - position in the key.
 
-    If `out` takes one column of the right, pairs whose bit of `matrix` is set are omitted: the bit of row `r` is the
+    If `out` takes one column of each side, pairs whose bit of `matrix` is set are omitted: the bit of row `r` is the
     product of `factors` and r, where each value is below its bound.
 
     `done` are the partners of row i that precede. Returns `i` and `done` with which to continue when `out` is full, the
@@ -220,37 +308,71 @@ def join(
     width = len(takes)
     step = max(len(rest), 1)
     numbers = len(rest) > 0 and rest[0] == NUMBERS
-    direct = slots[len(slots) - 1] == DIRECT  # branch here, because the general lookup takes twice as long
+    complete = len(starts) > 0
+    direct = (
+        complete or slots[len(slots) - 1] == DIRECT
+    )  # branch here: the general lookup takes twice as long
     one = 1 if width == 2 and takes[1] < 0 else 0  # of two columns, that of the right
-    pairs = width == 2 and takes[one] < 0 and takes[1 - one] >= 0 and not numbers and where[-1 - takes[one]] >= 0
+    pairs = (
+        width == 2 and takes[one] < 0 and takes[1 - one] >= 0 and not numbers and where[-1 - takes[one]] >= 0
+    )
     shift = where[-1 - takes[one]] if pairs else 0
     sifting = pairs and len(matrix) > 0
     while i < len(left):
-        if direct:
-            entry = slots[_addressed(left, i, left_key, constants, slots)]
+        if complete and pairs and left_key[0] >= 0 and done == 0:
+            i, n, tried = _pairs(
+                left,
+                left_key[0],
+                starts,
+                arena,
+                step,
+                shift,
+                one,
+                takes,
+                matrix,
+                factors,
+                bounds,
+                out,
+                i,
+                n,
+                tried,
+            )
+            if i == len(left):
+                break
+        if complete:
+            k = _addressed(left, i, left_key, constants, starts)
+            count = starts[k + 1] - starts[k] if k < len(starts) - 1 else 0
+            block = -1
+            first = starts[k] * step
         else:
-            entry = slots[seek(left, i, left_key, constants, entries, slots)]
-        if entry < 0:
-            i += 1
-            continue
-        k = entry & LOW
-        count = entries[k, 2] >> 32 if now < 0 else counted(entries, k, now)
-        block = entries[k, 0]
+            if direct:
+                entry = slots[_addressed(left, i, left_key, constants, slots)]
+            else:
+                entry = slots[seek(left, i, left_key, constants, entries, slots)]
+            k = entry & LOW
+            count = 0
+            if entry >= 0:
+                count = entries[k, 2] >> 32 if now < 0 else counted(entries, k, now)
+                block = entries[k, 0]
+                first = block + 1
         same = left[i, takes[1 - one]] if pairs else 0
         sifted = sifting and same >= 0 and same < bounds[1 - one]
         place = same * factors[1 - one] if sifted else 0
         before = 0  # rows of the blocks before
         while before < count:
-            first = block + 1
             size = count - before
             if block >= 0:
+                first = block + 1
                 size = min(arena[block] & LOW, size)
                 block = arena[block] >> 32
             r = first + max(done - before, 0) * step
             end = first + size * step
             while r < end:
                 if sifted:
-                    r = _unknown(arena, r + shift, end, step, matrix, place, factors[one], bounds[one]) - shift
+                    r = (
+                        _unknown(arena, r + shift, end, step, matrix, place, factors[one], bounds[one])
+                        - shift
+                    )
                     if r >= end:
                         break
                 if n == room:
@@ -267,8 +389,11 @@ def join(
                         elif numbers:
                             out[n, j] = right[arena[r], -1 - c]
                         else:
-                            at = where[-1 - c]
-                            out[n, j] = arena[r + at] if at >= 0 else entries[k, HEAD - 1 - at]
+                            at_column = where[-1 - c]
+                            if at_column >= 0:
+                                out[n, j] = arena[r + at_column]
+                            else:
+                                out[n, j] = k if complete else entries[k, HEAD - 1 - at_column]
                 n += 1
                 r += step
             before += size
@@ -285,13 +410,18 @@ def matches(
     constants: Ints,
     entries: Rows,
     slots: Ints,
+    starts: Ints,
     now: int,
     found: Flags,
 ) -> None:
     """Set `found[i]` to whether left row i has a partner in an index that was added before extension `now`."""
     for i in range(len(left)):
-        entry = slots[seek(left, i, left_key, constants, entries, slots)]
-        found[i] = entry >= 0 and counted(entries, entry & LOW, now) > 0
+        if len(starts) > 0:
+            k = _addressed(left, i, left_key, constants, starts)
+            found[i] = k < len(starts) - 1 and starts[k + 1] > starts[k]
+        else:
+            entry = slots[seek(left, i, left_key, constants, entries, slots)]
+            found[i] = entry >= 0 and counted(entries, entry & LOW, now) > 0
 
 
 @kernel

@@ -20,6 +20,7 @@ from kgreason.engine.relations.symbols import Codes, Symbols, rank
 from kgreason.language.check.checked_program import Keyed
 from kgreason.language.values import Null, Value
 
+
 class Index:
     """Index of a relation on some columns (layout: `index_kernels`).
 
@@ -42,7 +43,24 @@ class Index:
         self.slots = Slots()
         self.entries = self.entries[:16].copy()
         self.arena: Codes = np.empty(16, dtype=np.int64)
+        self.starts = NONE
         self.now = self.stop = self.keys = self.top = 0
+
+    def sort(self) -> bool:
+        """Sort all rows of a complete relation, if the key is one column of small values."""
+        rows = self.relation.buffer[: self.relation.count]
+        if len(self.key) != 1 or not len(rows):
+            return False
+        column = int(self.key[0])
+        ((least, most),) = _extremes(rows[:, self.key])
+        if least < 0 or most >= 2 * len(rows) + CHUNK:
+            return False
+        memory.claim(8 * (most + 2 + self.relation.count * len(self.rest)))
+        # kernels read two rows behind the first one, whether they belong to its key or not
+        self.arena = np.empty((len(rows) + 2) * len(self.rest), dtype=np.int64)
+        self.starts = np.zeros(most + 2, dtype=np.int64)
+        index_kernels.sort(rows, column, self.rest, self.starts, self.arena)
+        return True
 
     def extend(self, stop: int) -> None:
         """Add all rows below `stop`."""
@@ -78,12 +96,12 @@ class Index:
             if not counting:
                 self.stop = start
             if lacking:
-                self._lengthen(len(self.arena) + lacking + min(len(self.arena), CHUNK))
+                self._lengthen(len(self.arena) + lacking)
             elif start < end and self.keys < len(self.entries):
                 self._address(self.relation.buffer[start:stop])
 
     def _lengthen(self, words: int) -> None:
-        lengthen(self, "arena", words + words // SPARE)
+        lengthen(self, "arena", words + max(words // SPARE, min(words, CHUNK // 4)))
 
     def _address(self, rows: Rows) -> None:
         """Rebuild the slots with room for the keys of `rows`: addressed by value if these are small, else hashed."""
@@ -111,7 +129,7 @@ OFTEN = 4
 MANY = 1 << 14  # fewest rows for a bit matrix
 PIECE = 1 << 20  # rows that are hashed at once
 FREED = 1 << 17  # rows that are transposed before their memory is freed
-SPARE = 16  # the spare capacity of a large buffer is one row in so many
+SPARE = 32  # the spare capacity of a large buffer is one row in so many
 
 
 class Relation:
@@ -126,6 +144,7 @@ class Relation:
         self._columns: tuple[Codes, ...] = ()
         self.arity = arity
         self.fluid: int | None = None  # position whose value may change in place
+        self.complete = False  # no rows are added any more
         self.stable = self.seen = self.count = 0
         self.indexes: dict[tuple[int, ...], Index] = {}
         self.key = np.arange(arity, dtype=np.int64)
@@ -219,15 +238,17 @@ class Relation:
 
     @property
     def known(self) -> Known:
-        """Bit matrix of the rows, if there is one."""
-        return NOTHING if self._matrix is None else self._known
+        """Bit matrix of the rows, if there is one and most rows that are tried are known."""
+        return NOTHING if self._matrix is None or self.tried < 2 * self.count else self._known
 
     def _repack(self, batch: Rows, room: int) -> None:
         """Recompute the bits per column so that `batch` fits, or stop packing; `room` counts all rows."""
         held = self.buffer[: self.count]
-        least, most = _extremes(held, batch)
-        needs = [value.bit_length() for value in most]
-        self._bits = _share(np.array(needs, dtype=np.int64)) if min(least, default=0) >= 0 else None
+        ranges = _extremes(held, batch)
+        needs = [most.bit_length() for _, most in ranges]
+        self._bits = (
+            _share(np.array(needs, dtype=np.int64)) if all(least >= 0 for least, _ in ranges) else None
+        )
         self._slots = Slots(packed=self._bits is not None)
         self._slots.reserve(room)
         self._refill(room)
@@ -249,7 +270,7 @@ class Relation:
         need = self.count + rows
         if need > len(self.buffer):
             # while views of the buffer exist it cannot be resized in place, probably also the next times
-            lengthen(self, "_buffer", need + max(need // SPARE, min(need, CHUNK)), 2 * self.count)
+            lengthen(self, "_buffer", need + max(need // SPARE, min(need, CHUNK // 4)), 2 * self.count)
         if self._matrix is not None or (self._slots.full(need) and self._densify()):
             return
         # loaded rows are hashed at the first insertion
@@ -265,13 +286,13 @@ class Relation:
         if self.arity != 2 or self._bits is None or self.count < MANY:
             return False
         held = self.buffer[: self.count]
-        least, most = _extremes(held, held[:0] if batch is None else batch)
+        ranges = _extremes(held, held[:0] if batch is None else batch)
         # spare capacity, more of it after the first time, so that rebuilds are rare
         share = 8 if self._matrix_columns else 64
-        height, columns = (value + value // share + 1 for value in most)
+        height, columns = (most + most // share + 1 for _, most in ranges)
         words = columns // 64 + 1
         cheap = CHEAP << (self.tried >= OFTEN * self.count)
-        if min(least) < 0 or 8 * height * words > max(DENSE * self.count, cheap):
+        if min(ranges)[0] < 0 or 8 * height * words > max(DENSE * self.count, cheap):
             return False
         memory.claim(8 * height * words)
         self._matrix, self._matrix_columns = np.zeros((height, words), dtype=np.int64), columns
@@ -292,6 +313,7 @@ class Relation:
         """Make all rows stable and drop the hash table; no rows can be added afterwards."""
         self._slots, self._matrix, self._hashed = Slots(packed=self._bits is not None), None, 0
         self.stable = self.seen = self.count
+        self.complete = self.fluid is None
         for index in self.indexes.values():
             index.extend(self.seen)
 
@@ -329,8 +351,9 @@ class Relation:
         found = self.indexes.get(columns)
         if found is None:
             found = self.indexes[columns] = Index(self, columns, live=self.fluid is not None)
-            found.extend(self.stable)
-            found.extend(self.seen)
+            if not self.complete or not found.sort():
+                found.extend(self.stable)
+                found.extend(self.seen)
         return found
 
 
@@ -340,13 +363,12 @@ def _share(needs: Codes) -> Codes | None:
     return needs + spare // max(len(needs), 1) if spare >= 0 and len(needs) <= 62 else None
 
 
-def _extremes(*parts: Rows) -> tuple[list[int], list[int]]:
+def _extremes(*parts: Rows) -> list[tuple[int, int]]:
     """Least and greatest value of each column; column by column, which is 30 times as fast as along an axis."""
-    columns = [[column for column in of if len(column)] for of in zip(*(rows.T for rows in parts), strict=True)]
-    return (
-        [min(int(column.min()) for column in of) for of in columns],
-        [max(int(column.max()) for column in of) for of in columns],
-    )
+    columns = [
+        [column for column in of if len(column)] for of in zip(*(rows.T for rows in parts), strict=True)
+    ]
+    return [(min(int(c.min()) for c in of), max(int(c.max()) for c in of)) for of in columns]
 
 
 NO_RANKS = np.empty(0, dtype=np.int64)

@@ -261,7 +261,7 @@ class Pipeline:
         last = self.stages[-1] if self.stages else None
         if isinstance(last, Joining) and not last.conditions and all(isinstance(s, int) for s in sources):
             last.takes = last.takes[np.array(sources, dtype=np.int64)]
-            last.head = self.relations[atom.predicate]
+            last.head = self.relations.get(atom.predicate)
         elif sources != list(range(len(self.layout))):
             self._gather(sources)
 
@@ -349,6 +349,7 @@ class Lookup:
     def __init__(self, probe: Probe, part: ir.Part) -> None:
         self.probe = probe
         self.part = part
+        self.head: Relation | None = None  # relation that may hold the found rows already
         self.probed = self.found = self.omitted = 0
         self.seconds = 0.0
         self.lock = Lock()
@@ -360,6 +361,8 @@ class Lookup:
             self.found += found
             self.omitted += omitted
             self.seconds += seconds
+            if self.head is not None:
+                self.head.tried += omitted
 
     @property
     def work(self) -> float:
@@ -386,7 +389,6 @@ class Joining(Lookup):
         super().__init__(probe, part)
         self.conditions = conditions
         self.takes = np.array(takes, dtype=np.int64)
-        self.head: Relation | None = None
 
     def __call__(self, batches: Batches) -> Batches:
         """Join all batches."""
@@ -406,6 +408,7 @@ class Joining(Lookup):
                     index.arena,
                     index.entries,
                     index.slots.array,
+                    index.starts,
                     self.now,
                     self.takes,
                     *(NOTHING if self.head is None else self.head.known),
@@ -414,8 +417,6 @@ class Joining(Lookup):
                     done,
                 )
                 self.count(i - first, tried, tried - n, perf_counter() - start)
-                if self.head is not None and n < tried:
-                    self.head.tried += tried - n
                 found = out[:n]
                 if n and self.conditions:
                     found = found[np.logical_and.reduce([holds(found) for holds in self.conditions])]
@@ -444,6 +445,7 @@ class Matching(Lookup):
                 probe.constants,
                 index.entries,
                 index.slots.array,
+                index.starts,
                 self.now,
                 found,
             )
