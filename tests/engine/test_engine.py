@@ -661,7 +661,7 @@ def test_join_and_matches(left, right, key, cut, late, live, room):
     probe = Probe(index, np.array(left_key, dtype=np.int64), np.empty(0, dtype=np.int64), (), "")
     for part, seen in ((Part.ALL, right), (Part.STABLE, right[:cut])):
         joining = Joining(probe, part, [0, 1, -1, -2, -3])
-        joining.room = room  # where it is small, the kernel must stop and go on
+        joining.rooms = (room, room)  # where it is small, the kernel must stop and go on
         found = [row for batch in joining(iter([array(left, 2)])) for row in as_rows(batch)]
         assert sorted(found) == reference.join(left, left_key, seen, key)
         kept = [
@@ -686,7 +686,7 @@ def test_rows_of_a_complete_relation_are_sorted(left, right, takes, room):
     assert (len(index.starts) > 0) == (right != [] and min(row[1] for row in right) >= 0)
     probe = Probe(index, np.array([1]), np.empty(0, dtype=np.int64), (), "")
     joining = Joining(probe, Part.ALL, takes)
-    joining.room = room
+    joining.rooms = (room, room)
     found = [row for batch in joining(iter([array(left, 2)])) for row in as_rows(batch)]
     assert found == [
         tuple(a[j] if j >= 0 else b[-1 - j] for j in takes) for a in left for b in right if a[1] == b[1]
@@ -722,7 +722,7 @@ def test_known_pairs_are_omitted(left, right, known, swapped, complete, room):
         index = relation.index((0,))
     probe = Probe(index, np.array([1]), np.empty(0, dtype=np.int64), (), "")
     joining = Joining(probe, Part.ALL, [-2, 0] if swapped else [0, -2])
-    joining.head, joining.room = head, room
+    joining.head, joining.rooms = head, (room, room)
     found = [row for batch in joining(iter([array(left, 2)])) for row in as_rows(batch)]
     pairs = [(d, a) if swapped else (a, d) for a, b in left for c, d in right if b == c]
     assert (head._matrix is not None) == (known != [] and min(map(min, known)) >= 0)

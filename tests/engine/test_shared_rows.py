@@ -45,7 +45,7 @@ def threads(number: int, dense: bool = False) -> Iterator[None]:
         patch.setattr(rule_pipeline, "LEAST", 1)
         patch.setattr(rule_pipeline, "TASK", 0)
         patch.setattr(shared_rows, "ROOM", 2)
-        patch.setattr(rule_pipeline.Joining, "room", 2)
+        patch.setattr(rule_pipeline.Joining, "rooms", (2, 2))
         patch.setattr(fixpoint, "MANY", 0)
         if dense:
             patch.setattr(relation, "MANY", 1)

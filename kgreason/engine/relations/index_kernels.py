@@ -163,7 +163,7 @@ def extend(
 
 @kernel
 def sort(rows: Rows, column: int, rest: Ints, starts: Ints, arena: Ints) -> None:
-    """Sort the rows, columns `rest` only, by the values of a column; `starts` is zero, of one value more than appear."""
+    """Sort the rows, columns `rest` only, by the values of a column; `starts` is zero, for one value more."""
     width = len(rest)
     for i in range(len(rows)):
         starts[rows[i, column] + 1] += 1
@@ -182,14 +182,14 @@ def sort(rows: Rows, column: int, rest: Ints, starts: Ints, arena: Ints) -> None
 @kernel
 def counted(entries: Rows, k: int, now: int) -> int:
     """Number of the rows of an entry that were added before extension `now`, or of all if `now` is -1."""
-    return entries[k, 3] & LOW if entries[k, 3] >> 32 == now else entries[k, 2] >> 32
+    return int(entries[k, 3] & LOW if entries[k, 3] >> 32 == now else entries[k, 2] >> 32)
 
 
 @kernel
 def _unknown(
     arena: Ints, r: int, end: int, step: int, matrix: Ints, place: int, factor: int, bound: int
 ) -> int:
-    """First of the values at r, r + step, ... before `end` whose bit of `matrix`, place + factor * value, is not set."""
+    """Position of the first value, at r, r + step, ... before `end`, without a bit at place + factor * value."""
     # unsigned, because numba checks signed indexes for being negative
     at, stop = np.uint64(r), np.uint64(end)
     while at < stop:

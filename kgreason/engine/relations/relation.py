@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 import numpy as np
-import numpy.typing as npt
 
 from kgreason.base import memory
 from kgreason.engine.expressions.builtin_functions import Refusal, described, make_set, number

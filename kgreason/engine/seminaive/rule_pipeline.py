@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from threading import Lock
@@ -57,9 +58,9 @@ class Pipeline:
         return self.nulls.symbols
 
     @property
-    def omitted(self) -> int:
-        """Number of rows so far that are not in any batch, because they are known."""
-        return sum(stage.omitted for stage in self.stages if isinstance(stage, Lookup))
+    def lookups(self) -> list[Lookup]:
+        """Stages that look up rows."""
+        return [stage for stage in self.stages if isinstance(stage, Lookup)]
 
     def run(self) -> Batches:
         """Batches from the last stage, in the order of the rows of the source."""
@@ -67,20 +68,17 @@ class Pipeline:
             yield from self.flow(iter([np.empty((1, 0), dtype=np.int64)]))
             return
         relation, part = self.scan
-        left = relation.size(part)
-        pieces = Pieces(relation.batches(part))
-        while left:
-            size, shared = self._share(left)
+        pieces = Pieces(relation.batches(part), relation.size(part))
+        while pieces.left:
+            size, shared = self._share(pieces.left)
             if shared:
                 yield from shared_out(self.flow, pieces, size)
-                return
-            piece = pieces.take(size)
-            left -= len(piece)
-            yield from self.flow(iter([piece]))
+            else:
+                yield from self.flow(iter([pieces.take(size)]))
 
     def _share(self, left: int) -> tuple[int, bool]:
         """Number of rows to process at once, given the rows that are left, and whether all threads do so."""
-        lookups = [stage for stage in self.stages if isinstance(stage, Lookup)]
+        lookups = self.lookups
         if not lookups or not self.splits or left < LEAST or cores() == 1:
             return CHUNK, False
         if not lookups[0].probed:
@@ -343,8 +341,12 @@ class Probe:
         )
 
 
-class Lookup:
+class Lookup(ABC):
     """Stage that looks up rows in an index, with counters; `seconds` are those of all threads."""
+
+    @abstractmethod
+    def __call__(self, batches: Batches) -> Batches:
+        """Look up the rows of all batches."""
 
     def __init__(self, probe: Probe, part: ir.Part) -> None:
         self.probe = probe
@@ -381,7 +383,7 @@ class Joining(Lookup):
     If the columns are those of the relation `head`, rows known to be in it may be omitted.
     """
 
-    room = 256  # rows of the first buffer
+    rooms = (256, CHUNK)  # fewest and most rows of a buffer
 
     def __init__(
         self, probe: Probe, part: ir.Part, takes: Sequence[int], conditions: Sequence[Condition] = ()
@@ -393,9 +395,13 @@ class Joining(Lookup):
     def __call__(self, batches: Batches) -> Batches:
         """Join all batches."""
         probe, index = self.probe, self.probe.index
-        out = np.empty((self.room, len(self.takes)), dtype=np.int64)
+        least, most = self.rooms
+        out = np.empty((0, len(self.takes)), dtype=np.int64)
         for batch in batches:
             i = done = 0
+            room = min(max(len(batch), least), most)
+            if len(out) < room:
+                out = np.empty((room, out.shape[1]), dtype=np.int64)
             while i < len(batch):
                 start, first = perf_counter(), i
                 i, done, n, tried = index_kernels.join(
@@ -422,8 +428,8 @@ class Joining(Lookup):
                     found = found[np.logical_and.reduce([holds(found) for holds in self.conditions])]
                 if len(found):
                     yield found
-                if i < len(batch) and len(out) < CHUNK:
-                    out = np.empty((4 * len(out), out.shape[1]), dtype=np.int64)
+                if i < len(batch) and len(out) < most:
+                    out = np.empty((min(4 * len(out), most), out.shape[1]), dtype=np.int64)
 
 
 class Matching(Lookup):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 
+import numpy as np
+
 from kgreason.base.cores import cores, each
 from kgreason.engine.relations.rows import Rows
 
@@ -15,19 +17,19 @@ Batches = Iterator[Rows]
 
 
 class Pieces:
-    """Batches, cut into pieces of any size."""
+    """Batches, cut into pieces of any size; `left` is the number of rows that are left."""
 
-    def __init__(self, batches: Batches) -> None:
+    def __init__(self, batches: Batches, left: int) -> None:
         self.batches = batches
-        self.rest: Rows | None = None
+        self.left = left
+        self.rest: Rows = np.empty((0, 0), dtype=np.int64)
 
-    def take(self, size: int) -> Rows | None:
-        """Next piece, of at most `size` rows; `None` at the end."""
-        if self.rest is None or not len(self.rest):
-            self.rest = next(self.batches, None)
-            if self.rest is None:
-                return None
+    def take(self, size: int) -> Rows:
+        """Next piece, of at most `size` rows."""
+        if not len(self.rest):
+            self.rest = next(self.batches)
         piece, self.rest = self.rest[:size], self.rest[size:]
+        self.left -= len(piece)
         return piece
 
 
@@ -57,8 +59,8 @@ def shared_out(work: Callable[[Batches], Batches], pieces: Pieces, size: int) ->
     """
     tasks: deque[Task] = deque()
     while True:
-        while len(tasks) < 2 * cores() and (piece := pieces.take(size)) is not None:
-            tasks.append(Task(work(iter([piece]))))
+        while len(tasks) < 2 * cores() and pieces.left:
+            tasks.append(Task(work(iter([pieces.take(size)]))))
         if not tasks:
             return
         each(Task.advance, [task for task in tasks if not task.ended and not task.results])
