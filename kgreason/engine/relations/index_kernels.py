@@ -200,73 +200,7 @@ def _unknown(
         if matrix[np.uint64(bit) >> np.uint64(6)] >> (bit & 63) & 1 == 0:
             break
         at += np.uint64(step)
-    return int(at)
-
-
-@kernel
-def _pairs(
-    left: Rows,
-    key: int,
-    starts: Ints,
-    arena: Ints,
-    step: int,
-    shift: int,
-    one: int,
-    takes: Ints,
-    matrix: Ints,
-    factors: Ints,
-    bounds: Ints,
-    out: Rows,
-    i: int,
-    n: int,
-    tried: int,
-) -> tuple[int, int, int]:
-    """Join as `join` does for pairs and a complete relation, until a row whose partners may not fit into `out`.
-
-    Always writes two pairs: a processor would often predict wrongly whether there are two.
-    """
-    room = len(out) - 2
-    last = np.uint64(len(starts) - 1)
-    other = takes[1 - one]
-    sifting = len(matrix) > 0
-    high = np.uint64(bounds[1 - one] if sifting else 0)
-    bound = np.uint64(bounds[one] if sifting else 0)
-    factor = factors[one] if sifting else 0
-    single = np.uint64(1)
-    while i < len(left):
-        value = np.uint64(left[np.uint64(i), key])
-        if value >= last:
-            i += 1
-            continue
-        first = starts[value]
-        count = starts[value + single] - first
-        if n + count > room:
-            break
-        same = left[np.uint64(i), other]
-        at = np.uint64(first * step + shift)
-        if sifting and np.uint64(same) < high:
-            place = factors[1 - one] * same
-            for _ in range(count):
-                value = np.uint64(arena[at])
-                bit = np.uint64(place + factor * arena[at])
-                if value >= bound or matrix[bit >> np.uint64(6)] >> np.int64(bit & np.uint64(63)) & 1 == 0:
-                    out[np.uint64(n), one] = arena[at]
-                    out[np.uint64(n), 1 - one] = same
-                    n += 1
-                at += np.uint64(step)
-        else:
-            to = np.uint64(n)
-            out[to, one] = arena[at]
-            out[to, 1 - one] = same
-            out[to + single, one] = arena[at + np.uint64(step)]
-            out[to + single, 1 - one] = same
-            for j in range(2, count):
-                out[n + j, one] = arena[first * step + shift + j * step]
-                out[n + j, 1 - one] = same
-            n += count
-        tried += count
-        i += 1
-    return i, n, tried
+    return int(np.int64(at))
 
 
 @kernel
@@ -283,81 +217,39 @@ def join(
     starts: Ints,
     now: int,
     takes: Ints,
-    matrix: Ints,
-    factors: Ints,
-    bounds: Ints,
     out: Rows,
     i: int,
     done: int,
-) -> tuple[int, int, int, int]:
+) -> tuple[int, int, int]:
     """Join `left`, from row i on, with the rows of `right` that were added before extension `now` (-1: all).
 
     `arena`, `entries`, `slots` and `starts` are an index of `right`. Negative entries of `left_key` are -1 - position
     in `constants`; those of `takes`, the columns of `out`, are -1 - column of the right; those of `where`, the columns
     of the right in `rest`, are -1 - position in the key.
 
-    If `out` takes one column of each side, pairs whose bit of `matrix` is set are omitted: the bit of row `r` is the
-    product of `factors` and r, where each value is below its bound.
-
-    `done` are the partners of row i that precede. Returns `i` and `done` with which to continue when `out` is full, the
-    number of rows written, and the number of pairs with those omitted.
+    `done` are the partners of row i that precede. Returns `i` and `done` with which to continue when `out` is full, and
+    the number of rows written.
     """
     n = 0
-    tried = 0
     room = len(out)
     width = len(takes)
     step = max(len(rest), 1)
     numbers = len(rest) > 0 and rest[0] == NUMBERS
     complete = len(starts) > 0
-    direct = (
-        complete or slots[len(slots) - 1] == DIRECT
-    )  # branch here: the general lookup takes twice as long
-    one = 1 if width == 2 and takes[1] < 0 else 0  # of two columns, that of the right
-    pairs = (
-        width == 2 and takes[one] < 0 and takes[1 - one] >= 0 and not numbers and where[-1 - takes[one]] >= 0
-    )
-    shift = where[-1 - takes[one]] if pairs else 0
-    sifting = pairs and len(matrix) > 0
     while i < len(left):
-        if complete and pairs and left_key[0] >= 0 and done == 0:
-            i, n, tried = _pairs(
-                left,
-                left_key[0],
-                starts,
-                arena,
-                step,
-                shift,
-                one,
-                takes,
-                matrix,
-                factors,
-                bounds,
-                out,
-                i,
-                n,
-                tried,
-            )
-            if i == len(left):
-                break
+        block = -1
         if complete:
             k = _addressed(left, i, left_key, constants, starts)
-            count = starts[k + 1] - starts[k] if k < len(starts) - 1 else 0
-            block = -1
-            first = starts[k] * step
+            first = starts[k]
+            count = starts[k + 1] - first if k < len(starts) - 1 else 0
+            first *= step
         else:
-            if direct:
-                entry = slots[_addressed(left, i, left_key, constants, slots)]
-            else:
-                entry = slots[seek(left, i, left_key, constants, entries, slots)]
+            entry = slots[seek(left, i, left_key, constants, entries, slots)]
             k = entry & LOW
-            count = 0
+            first = count = 0
             if entry >= 0:
-                count = entries[k, 2] >> 32 if now < 0 else counted(entries, k, now)
+                count = counted(entries, k, now)
                 block = entries[k, 0]
-                first = block + 1
-        same = left[i, takes[1 - one]] if pairs else 0
-        sifted = sifting and same >= 0 and same < bounds[1 - one]
-        place = same * factors[1 - one] if sifted else 0
         before = 0  # rows of the blocks before
         while before < count:
             size = count - before
@@ -365,37 +257,136 @@ def join(
                 first = block + 1
                 size = min(arena[block] & LOW, size)
                 block = arena[block] >> 32
+            for at in range(max(done - before, 0), size):
+                if n == room:
+                    return i, before + at, n
+                r = first + at * step
+                for j in range(width):
+                    c = takes[j]
+                    if c >= 0:
+                        out[n, j] = left[i, c]
+                    elif numbers:
+                        out[n, j] = right[arena[r], -1 - c]
+                    elif where[-1 - c] >= 0:
+                        out[n, j] = arena[r + where[-1 - c]]
+                    else:
+                        out[n, j] = k if complete else entries[k, HEAD - 1 - where[-1 - c]]
+                n += 1
+            before += size
+        done = 0
+        i += 1
+    return i, 0, n
+
+
+@kernel
+def _unknown(
+    arena: Ints, r: int, end: int, step: int, matrix: Ints, place: int, factor: int, bound: int
+) -> int:
+    """Position of the first value, at r, r + step, ... before `end`, without a bit at place + factor * value."""
+    # unsigned, because numba checks signed indexes for being negative
+    at, stop = np.uint64(r), np.uint64(end)
+    while at < stop:
+        value = arena[at]
+        bit = np.uint64(place + factor * value)
+        if (
+            value < 0
+            or value >= bound
+            or matrix[bit >> np.uint64(6)] >> np.int64(bit & np.uint64(63)) & 1 == 0
+        ):
+            break
+        at += np.uint64(step)
+    return int(np.int64(at))
+
+
+@kernel
+def pair(
+    left: Rows,
+    left_key: Ints,
+    constants: Ints,
+    step: int,
+    shift: int,
+    arena: Ints,
+    entries: Rows,
+    slots: Ints,
+    starts: Ints,
+    now: int,
+    column: int,
+    second: int,
+    matrix: Ints,
+    factors: Ints,
+    bounds: Ints,
+    out: Rows,
+    i: int,
+    done: int,
+) -> tuple[int, int, int, int]:
+    """Join as `join` does, where `out` has one column of each side: `column` of the left, and from the right `second`.
+
+    A row of the arena has `step` words, of which the one at `shift` is taken. Pairs whose bit of `matrix` is set are
+    omitted: the bit of a pair is its product with `factors`, where each value is below its bound. The fourth result is
+    the number of pairs with those omitted.
+    """
+    n = 0
+    tried = 0
+    room = len(out)
+    complete = len(starts) > 0
+    direct = (
+        complete or slots[len(slots) - 1] == DIRECT
+    )  # branch here: the general lookup takes twice as long
+    sifting = len(matrix) > 0
+    while i < len(left):
+        block = -1
+        first = count = 0
+        if complete:
+            k = _addressed(left, i, left_key, constants, starts)
+            if k < len(starts) - 1:
+                first = starts[k]
+                count = starts[k + 1] - first
+                first = first * step + shift
+        else:
+            if direct:
+                entry = slots[_addressed(left, i, left_key, constants, slots)]
+            else:
+                entry = slots[seek(left, i, left_key, constants, entries, slots)]
+            if entry >= 0:
+                k = entry & LOW
+                count = counted(entries, k, now)
+                block = entries[k, 0]
+        same = left[i, column]
+        sifted = sifting and same >= 0 and same < bounds[1 - second]
+        if complete and not sifted and done == 0 and n + max(count, 2) <= room:
+            # always two rows, because a branch that depends on their number would often be predicted wrongly
+            out[n, second] = arena[first]
+            out[n, 1 - second] = same
+            out[n + 1, second] = arena[first + step]
+            out[n + 1, 1 - second] = same
+            for at in range(2, count):
+                out[n + at, second] = arena[first + at * step]
+                out[n + at, 1 - second] = same
+            n += count
+            tried += count
+            i += 1
+            continue
+        place = same * factors[1 - second] if sifted else 0
+        before = 0  # rows of the blocks before
+        while before < count:
+            size = count - before
+            if block >= 0:
+                first = block + 1 + shift
+                size = min(arena[block] & LOW, size)
+                block = arena[block] >> 32
             r = first + max(done - before, 0) * step
             end = first + size * step
             while r < end:
                 if sifted:
-                    r = (
-                        _unknown(arena, r + shift, end, step, matrix, place, factors[one], bounds[one])
-                        - shift
-                    )
-                    if r >= end:
-                        break
-                if n == room:
-                    stop = before + (r - first) // step
-                    return i, stop, n, tried + stop - done
-                if pairs:
-                    out[n, one] = arena[r + shift]
-                    out[n, 1 - one] = same
-                else:
-                    for j in range(width):
-                        c = takes[j]
-                        if c >= 0:
-                            out[n, j] = left[i, c]
-                        elif numbers:
-                            out[n, j] = right[arena[r], -1 - c]
-                        else:
-                            at_column = where[-1 - c]
-                            if at_column >= 0:
-                                out[n, j] = arena[r + at_column]
-                            else:
-                                out[n, j] = k if complete else entries[k, HEAD - 1 - at_column]
-                n += 1
-                r += step
+                    r = _unknown(arena, r, end, step, matrix, place, factors[second], bounds[second])
+                if r < end:
+                    if n == room:
+                        stop = before + (r - first) // step
+                        return i, stop, n, tried + stop - done
+                    out[n, second] = arena[r]
+                    out[n, 1 - second] = same
+                    n += 1
+                    r += step
             before += size
         tried += count - done
         done = 0

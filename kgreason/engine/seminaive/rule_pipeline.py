@@ -394,7 +394,6 @@ class Joining(Lookup):
 
     def __call__(self, batches: Batches) -> Batches:
         """Join all batches."""
-        probe, index = self.probe, self.probe.index
         least, most = self.rooms
         out = np.empty((0, len(self.takes)), dtype=np.int64)
         for batch in batches:
@@ -404,24 +403,7 @@ class Joining(Lookup):
                 out = np.empty((room, out.shape[1]), dtype=np.int64)
             while i < len(batch):
                 start, first = perf_counter(), i
-                i, done, n, tried = index_kernels.join(
-                    batch,
-                    probe.key,
-                    probe.constants,
-                    index.relation.buffer,
-                    index.rest,
-                    index.where,
-                    index.arena,
-                    index.entries,
-                    index.slots.array,
-                    index.starts,
-                    self.now,
-                    self.takes,
-                    *(NOTHING if self.head is None else self.head.known),
-                    out,
-                    i,
-                    done,
-                )
+                i, done, n, tried = self._join(batch, out, i, done)
                 self.count(i - first, tried, tried - n, perf_counter() - start)
                 found = out[:n]
                 if n and self.conditions:
@@ -430,6 +412,25 @@ class Joining(Lookup):
                     yield found
                 if i < len(batch) and len(out) < most:
                     out = np.empty((min(4 * len(out), most), out.shape[1]), dtype=np.int64)
+
+    def _join(self, batch: Rows, out: Rows, i: int, done: int) -> tuple[int, int, int, int]:
+        """Join from row i on, see `index_kernels.join`; the fourth result counts omitted rows, too."""
+        probe, index = self.probe, self.probe.index
+        keys = batch, probe.key, probe.constants
+        tables = index.arena, index.entries, index.slots.array, index.starts, self.now
+        second = 0 if self.takes[0] < 0 else 1
+        if len(self.takes) == 2 and self.takes[1 - second] >= 0 > self.takes[second] and index.covers:
+            shift = int(index.where[-1 - self.takes[second]])
+            if shift >= 0:
+                known = NOTHING if self.head is None else self.head.known
+                column = int(self.takes[1 - second])
+                return index_kernels.pair(
+                    *keys, len(index.rest), shift, *tables, column, second, *known, out, i, done
+                )
+        i, done, n = index_kernels.join(
+            *keys, index.relation.buffer, index.rest, index.where, *tables, self.takes, out, i, done
+        )
+        return i, done, n, n
 
 
 class Matching(Lookup):
