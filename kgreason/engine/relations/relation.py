@@ -34,7 +34,7 @@ class Index:
         self.where[self.key] = -1 - np.arange(len(self.key))
         self.where[rest] = np.arange(len(rest))
         self.rest = np.array([index_kernels.NUMBERS] if live else rest, dtype=np.int64)
-        self.covers = not live
+        self.live = live
         self.entries: Rows = np.empty((16, index_kernels.HEAD + len(columns)), dtype=np.int64)
         self.clear()
 

@@ -153,9 +153,9 @@ class Fixpoint:
 
     def _turn(self) -> bool:
         self.current = None
-        many = sum(relation.count - relation.seen for relation in self.relations) >= MANY
+        several = len(self.relations) > 1 and sum(r.count - r.seen for r in self.relations) >= MANY
         # not any() of a generator: every relation must turn
-        recent = each(Relation.turn, self.relations) if many else [r.turn() for r in self.relations]
+        recent = each(Relation.turn, self.relations) if several else [r.turn() for r in self.relations]
         if self.on_round is not None:
             self.on_round(dict(zip(sorted(self.plan.predicates), self.relations, strict=True)))
         return any(recent)

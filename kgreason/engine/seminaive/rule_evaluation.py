@@ -124,13 +124,13 @@ class Rule(ABC):
         """Batches from the pipelines that have input."""
         for relation, pipeline in self.lines:
             if relation is None or relation.size(ir.Part.RECENT):
-                omitted = sum(stage.omitted for stage in pipeline.lookups)
+                omitted = pipeline.omitted
                 try:
                     for batch in pipeline.run():
                         self.tried += len(batch)
                         yield pipeline, batch
                 finally:
-                    self.tried += sum(stage.omitted for stage in pipeline.lookups) - omitted
+                    self.tried += pipeline.omitted - omitted
 
     def computes(self) -> bool:
         """Whether the rule computes new values."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from threading import Lock
 from time import perf_counter
 
@@ -35,10 +36,11 @@ Condition = Callable[[Rows], npt.NDArray[np.bool_]]
 class Pipeline:
     """Stages of a sequence of operators, appended one by one.
 
-    A stage maps a stream of batches to a stream of batches. Rows are coded; `layout` names the variable of each column.
-    A batch holds at most `CHUNK` rows and is valid only until the next one is requested, because stages reuse their
-    buffers. `live` are the predicates of the current stratum; `scan` is the part of a relation that is the source, if
-    any; `splits` states whether threads may share the rows, i.e. whether stages do nothing but read.
+    A stage maps a stream of batches to a stream of batches; `lookups` are those that look up rows. Rows are coded;
+    `layout` names the variable of each column. A batch holds at most `CHUNK` rows and is valid only until the next one
+    is requested, because stages reuse their buffers. `live` are the predicates of the current stratum; `scan` is the
+    part of a relation that is the source, if any; `splits` states whether threads may share the rows, i.e. whether
+    stages do nothing but read.
     """
 
     relations: Mapping[str, Relation]
@@ -49,6 +51,7 @@ class Pipeline:
     nulls: Nulls
     layout: Layout = ()
     stages: list[Stage] = field(default_factory=list)
+    lookups: list[Lookup] = field(default_factory=list)
     scan: tuple[Relation, ir.Part] | None = None
     splits: bool = True
 
@@ -58,9 +61,9 @@ class Pipeline:
         return self.nulls.symbols
 
     @property
-    def lookups(self) -> list[Lookup]:
-        """Stages that look up rows."""
-        return [stage for stage in self.stages if isinstance(stage, Lookup)]
+    def omitted(self) -> int:
+        """Number of rows so far that the last lookup has omitted because they are known."""
+        return self.lookups[-1].omitted if self.lookups else 0
 
     def run(self) -> Batches:
         """Batches from the last stage, in the order of the rows of the source."""
@@ -68,7 +71,11 @@ class Pipeline:
             yield from self.flow(iter([np.empty((1, 0), dtype=np.int64)]))
             return
         relation, part = self.scan
-        pieces = Pieces(relation.batches(part), relation.size(part))
+        rows = relation.size(part)
+        if rows < LEAST or not self.lookups or not self.splits or cores() == 1:
+            yield from self.flow(relation.batches(part))
+            return
+        pieces = Pieces(relation.batches(part), rows)
         while pieces.left:
             size, shared = self._share(pieces.left)
             if shared:
@@ -78,12 +85,10 @@ class Pipeline:
 
     def _share(self, left: int) -> tuple[int, bool]:
         """Number of rows to process at once, given the rows that are left, and whether all threads do so."""
-        lookups = self.lookups
-        if not lookups or not self.splits or left < LEAST or cores() == 1:
-            return CHUNK, False
-        if not lookups[0].probed:
+        probed = self.lookups[0].probed
+        if not probed:
             return LEAST, False
-        work = sum(stage.work for stage in lookups) / lookups[0].probed
+        work = sum(stage.work for stage in self.lookups) / probed
         return max(1, min(CHUNK, int(TASK / work))), left * work > 2 * TASK
 
     def flow(self, batches: Batches) -> Batches:
@@ -147,7 +152,7 @@ class Pipeline:
 
     def successor(self, layout: Layout) -> Pipeline:
         """Copy without stages, for the operators after an aggregate."""
-        return replace(self, layout=layout, stages=[], splits=True)
+        return replace(self, layout=layout, stages=[], lookups=[], splits=True)
 
     def _assign(self, variable: str, expression: Expression) -> None:
         kind, function = self.scope.compile(expression)
@@ -225,7 +230,7 @@ class Pipeline:
         }
         repeats = [(i, j) for i, j in _repeats(atom) if i in fresh.values()]
         if not repeats and not probe.checks and not fresh.keys() & set(operator.columns):
-            self.stages.append(Matching(probe, operator.part, True))
+            self._look_up(Matching(probe, operator.part, True))
             return
         takes = [-1 - fresh[name] if name in fresh else self.layout.index(name) for name in operator.columns]
         pairs = [(-1 - i, -1 - j) for i, j in repeats]
@@ -234,7 +239,7 @@ class Pipeline:
         hidden = list(dict.fromkeys([c for pair in pairs for c in pair] + [c for c, _ in wanted]))
         at = {column: len(takes) + k for k, column in enumerate(hidden)}
         conditions = [_same(at[a], at[b]) for a, b in pairs] + [_is(at[a], c) for a, c in wanted]
-        self.stages.append(Joining(probe, operator.part, [*takes, *hidden], conditions))
+        self._look_up(Joining(probe, operator.part, [*takes, *hidden], conditions))
         self.layout = (*operator.columns, *(f"#{column}" for column in hidden))
 
     def _anti_join(self, atom: CheckedAtom) -> None:
@@ -246,7 +251,11 @@ class Pipeline:
             relation = Relation(relation.arity)
             relation.load(rows[agree], distinct=True)
             relation.settle()
-        self.stages.append(Matching(self._probe(atom, relation, whole=True), ir.Part.ALL, False))
+        self._look_up(Matching(self._probe(atom, relation, whole=True), ir.Part.ALL, False))
+
+    def _look_up(self, stage: Lookup) -> None:
+        self.stages.append(stage)
+        self.lookups.append(stage)
 
     def _project(self, atom: CheckedAtom) -> None:
         sources: list[int | Callable[[Rows], Codes]] = []
@@ -395,12 +404,12 @@ class Joining(Lookup):
     def __call__(self, batches: Batches) -> Batches:
         """Join all batches."""
         least, most = self.rooms
-        out = np.empty((0, len(self.takes)), dtype=np.int64)
+        width, room = len(self.takes), 0
         for batch in batches:
             i = done = 0
-            room = min(max(len(batch), least), most)
-            if len(out) < room:
-                out = np.empty((room, out.shape[1]), dtype=np.int64)
+            if room < len(batch) or not room:
+                room = min(max(len(batch), least), most)
+                out = np.empty((room, width), dtype=np.int64)
             while i < len(batch):
                 start, first = perf_counter(), i
                 i, done, n, tried = self._join(batch, out, i, done)
@@ -410,27 +419,54 @@ class Joining(Lookup):
                     found = found[np.logical_and.reduce([holds(found) for holds in self.conditions])]
                 if len(found):
                     yield found
-                if i < len(batch) and len(out) < most:
-                    out = np.empty((min(4 * len(out), most), out.shape[1]), dtype=np.int64)
+                if i < len(batch) and room < most:
+                    room = min(4 * room, most)
+                    out = np.empty((room, width), dtype=np.int64)
+
+    @cached_property
+    def _pair(self) -> tuple[int, int, int] | None:
+        """Column of the left, position among two columns, and column of the index of the right, if there are these."""
+        takes, index = self.takes.tolist(), self.probe.index
+        if len(takes) != 2 or index.live or max(takes) < 0 or min(takes) >= 0:
+            return None
+        second = takes.index(min(takes))
+        shift = int(index.where[-1 - takes[second]])
+        return (takes[1 - second], second, shift) if shift >= 0 else None
 
     def _join(self, batch: Rows, out: Rows, i: int, done: int) -> tuple[int, int, int, int]:
         """Join from row i on, see `index_kernels.join`; the fourth result counts omitted rows, too."""
         probe, index = self.probe, self.probe.index
-        keys = batch, probe.key, probe.constants
         tables = index.arena, index.entries, index.slots.array, index.starts, self.now
-        second = 0 if self.takes[0] < 0 else 1
-        if len(self.takes) == 2 and self.takes[1 - second] >= 0 > self.takes[second] and index.covers:
-            shift = int(index.where[-1 - self.takes[second]])
-            if shift >= 0:
-                known = NOTHING if self.head is None else self.head.known
-                column = int(self.takes[1 - second])
-                return index_kernels.pair(
-                    *keys, len(index.rest), shift, *tables, column, second, *known, out, i, done
-                )
-        i, done, n = index_kernels.join(
-            *keys, index.relation.buffer, index.rest, index.where, *tables, self.takes, out, i, done
+        if self._pair is None:
+            i, done, n = index_kernels.join(
+                batch,
+                probe.key,
+                probe.constants,
+                index.relation.buffer,
+                index.rest,
+                index.where,
+                *tables,
+                self.takes,
+                out,
+                i,
+                done,
+            )
+            return i, done, n, n
+        column, second, shift = self._pair
+        return index_kernels.pair(
+            batch,
+            probe.key,
+            probe.constants,
+            len(index.rest),
+            shift,
+            *tables,
+            column,
+            second,
+            *(NOTHING if self.head is None else self.head.known),
+            out,
+            i,
+            done,
         )
-        return i, done, n, n
 
 
 class Matching(Lookup):

@@ -11,8 +11,9 @@ from kgreason.base.cores import cores, each
 from kgreason.engine.relations.rows import Rows
 
 LEAST = 256  # fewest rows that threads share; without experience, as many show what the others will take
-TASK = 1 << 16  # rows that a thread looks up or finds, about 0.5 ms, before it takes the next ones
-ROOM = 1 << 15  # rows of results after which a task pauses, which bounds memory
+TASK = 1 << 15  # rows that a thread looks up or finds, about 0.2 ms, before it takes the next ones
+ROOM = 1 << 14  # rows of results after which a task pauses, which bounds memory
+TASKS = 4  # per thread, computed before their results are used
 Batches = Iterator[Rows]
 
 
@@ -59,7 +60,7 @@ def shared_out(work: Callable[[Batches], Batches], pieces: Pieces, size: int) ->
     """
     tasks: deque[Task] = deque()
     while True:
-        while len(tasks) < 2 * cores() and pieces.left:
+        while len(tasks) < TASKS * cores() and pieces.left:
             tasks.append(Task(work(iter([pieces.take(size)]))))
         if not tasks:
             return
