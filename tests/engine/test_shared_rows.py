@@ -44,6 +44,7 @@ def threads(number: int, dense: bool = False) -> Iterator[None]:
             patch.setattr(f"{module}.cores", lambda: number)
         patch.setattr(rule_pipeline, "LEAST", 1)
         patch.setattr(rule_pipeline, "TASK", 0)
+        patch.setattr(rule_pipeline, "RESULT", 0)
         patch.setattr(shared_rows, "ROOM", 2)
         patch.setattr(rule_pipeline.Joining, "rooms", (2, 2))
         patch.setattr(fixpoint, "MANY", 0)
@@ -99,8 +100,8 @@ def test_joins_that_derive_much_again(facts, text: str, dense: bool) -> None:
 
 def test_large_rounds_are_shared_by_themselves() -> None:
     rng = np.random.default_rng(1)
-    facts = {"up": list({(int(a), int(b)) for a, b in rng.integers(0, 400, (1_200, 2))})}
-    program = load_text(SAME_GENERATION)
+    facts = {p: np.unique(rng.integers(0, 200, (700, 2)), axis=0).tolist() for p in "acls"}
+    program = load_text(POINTS_TO)
     shared, each = 0, shared_rows.each
 
     def counted(work, tasks):

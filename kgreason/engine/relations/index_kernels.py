@@ -186,24 +186,6 @@ def counted(entries: Rows, k: int, now: int) -> int:
 
 
 @kernel
-def _unknown(
-    arena: Ints, r: int, end: int, step: int, matrix: Ints, place: int, factor: int, bound: int
-) -> int:
-    """Position of the first value, at r, r + step, ... before `end`, without a bit at place + factor * value."""
-    # unsigned, because numba checks signed indexes for being negative
-    at, stop = np.uint64(r), np.uint64(end)
-    while at < stop:
-        value = arena[at]
-        bit = place + factor * value
-        if np.uint64(value) >= np.uint64(bound):
-            break
-        if matrix[np.uint64(bit) >> np.uint64(6)] >> (bit & 63) & 1 == 0:
-            break
-        at += np.uint64(step)
-    return int(np.int64(at))
-
-
-@kernel
 def join(
     left: Rows,
     left_key: Ints,

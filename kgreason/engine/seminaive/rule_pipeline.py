@@ -21,7 +21,7 @@ from kgreason.engine.relations.fact_tables import CODED, Kind, coded, sought
 from kgreason.engine.relations.relation import NOTHING, Index, Relation
 from kgreason.engine.relations.rows import CHUNK, Rows
 from kgreason.engine.relations.symbols import Codes, Symbols
-from kgreason.engine.seminaive.shared_rows import LEAST, TASK, Pieces, shared_out
+from kgreason.engine.seminaive.shared_rows import LEAST, RESULT, TASK, Pieces, shared_out
 from kgreason.engine.seminaive.value_aggregates import misfit
 from kgreason.language.check.checked_program import Aggregation, Assign, CheckedAtom, CheckedRule, Filter
 from kgreason.language.syntax.syntax_tree import Constant, Expression, Variable
@@ -85,11 +85,16 @@ class Pipeline:
 
     def _share(self, left: int) -> tuple[int, bool]:
         """Number of rows to process at once, given the rows that are left, and whether all threads do so."""
-        probed = self.lookups[0].probed
-        if not probed:
+        first, last = self.lookups[0], self.lookups[-1]
+        if not first.probed:
             return LEAST, False
-        work = sum(stage.work for stage in self.lookups) / probed
-        return max(1, min(CHUNK, int(TASK / work))), left * work > 2 * TASK
+        work = sum(stage.work for stage in self.lookups)
+        each = work / first.probed
+        # the caller handles results one by one, and later those of threads than its own, which are near
+        pays = work * (cores() - 1) >= RESULT * (last.found - last.omitted) * cores()
+        if not pays or left * each <= 2 * TASK:
+            return CHUNK, False
+        return max(1, min(CHUNK, int(TASK / each))), True
 
     def flow(self, batches: Batches) -> Batches:
         """Send batches through all stages."""

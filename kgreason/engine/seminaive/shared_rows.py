@@ -13,6 +13,7 @@ from kgreason.engine.relations.rows import Rows
 LEAST = 256  # fewest rows that threads share; without experience, as many show what the others will take
 TASK = 1 << 15  # rows that a thread looks up or finds, about 0.2 ms, before it takes the next ones
 ROOM = 1 << 14  # rows of results after which a task pauses, which bounds memory
+RESULT = 2  # rows looked up or found in the time that it takes to hand over a result
 TASKS = 4  # per thread, computed before their results are used
 Batches = Iterator[Rows]
 
