@@ -583,8 +583,8 @@ def test_rows_of_one_key_come_together(rows, key, cuts, far, spread):
     values = [tuple(row[i] for i in key) for row in rows]
     held, width = {}, len(index.rest)
     for k in range(index.keys):
-        block, last, counts, _, *value = index.entries[k].tolist()
-        count, parts = counts >> 32, []
+        blocks, counts, _, *value = index.entries[k].tolist()
+        block, last, count, parts = blocks >> 32, blocks & hash_kernels.LOW, counts >> 32, []
         while width and len(parts) < count:
             size = int(index.arena[block]) & hash_kernels.LOW
             words = index.arena[block + 1 :][: min(size, count - len(parts)) * width]

@@ -2,13 +2,13 @@
 
 Tables of keys have the layout of `kgreason.engine.relations.hash_kernels`, or one slot per value (see `_addressed`).
 
-The entry of a key is ``[first, last, counts, round, *key values]``. Its rows, in the order of insertion, are stored in
-blocks of an arena, from block `first` to block `last`. A block begins with a word that holds its size in rows in the
-lower half, and in the upper half the next block or 0. A row of a block consists of the columns `rest` of the row, or of
-the number of the row if `rest` is `NUMBERS`; if `rest` is empty, there are no blocks. `counts` holds the number of rows
-in the upper half, and the number of free places of the last block in the lower half (without a block: the number of
-rows to expect). `round` holds the number of the last extension that added rows in the upper half, and the number of
-rows before in the lower half.
+The entry of a key is ``[blocks, counts, round, *key values]``. The rows of a key, in the order of insertion, are stored
+in blocks of an arena. `blocks` holds the first block in the upper half and the last one in the lower half, or is -1. A
+block begins with a word that holds its size in rows in the lower half, and in the upper half the next block or 0. A row
+of a block consists of the columns `rest` of the row, or of the number of the row if `rest` is `NUMBERS`; if `rest` is
+empty, there are no blocks. `counts` holds the number of rows in the upper half, and the number of free places of the
+last block in the lower half (without a block: the number of rows to expect). `round` holds the number of the last
+extension that added rows in the upper half, and the number of rows before in the lower half.
 
 An index of a complete relation on one column of small values has neither slots nor entries: its rows are sorted by the
 key, without blocks, and those of value v are the rows starts[v], ..., starts[v + 1] - 1 of the arena.
@@ -23,7 +23,7 @@ from kgreason.engine.relations.hash_kernels import LOW, find, hashed
 
 DIRECT = -2  # last slot of a directly addressed index: slots are found by value, not by hash
 NUMBERS = -1  # in `rest`: blocks hold numbers of rows
-HEAD = 4  # words of an entry before the values of its key
+HEAD = 3  # words of an entry before the values of its key
 SMALL = 16  # rows of a block, unless the key has many rows
 SHARE = 4  # a block has room for one row in 1 << SHARE of those before
 
@@ -73,9 +73,8 @@ def _entered(rows: Rows, i: int, key: Ints, slots: Ints, entries: Rows, used: in
         direct = slots[len(slots) - 1] == DIRECT
         slots[s] = used if direct else hashed(rows, i, key, key) << 32 | used
         entries[used, 0] = -1
-        entries[used, 1] = -1
+        entries[used, 1] = 0
         entries[used, 2] = 0
-        entries[used, 3] = 0
         for j in range(len(key)):
             entries[used, HEAD + j] = rows[i, key[j]]
     return int(slots[s] & LOW)
@@ -124,13 +123,13 @@ def extend(
         if k == used:
             used += 1
         if counting:
-            entries[k, 2] += 1
+            entries[k, 1] += 1
             i += 1
             continue
-        count = entries[k, 2] >> 32
-        left = entries[k, 2] & LOW
+        count = entries[k, 1] >> 32
+        left = entries[k, 1] & LOW
         if width > 0:
-            block = entries[k, 1]
+            block = entries[k, 0] & LOW if entries[k, 0] >= 0 else -1
             if block < 0 or left == 0:
                 behind = arena[block] >> 32 if block >= 0 else 0
                 if behind == 0:
@@ -144,19 +143,19 @@ def extend(
                     arena[top] = size
                     top += 1 + size * width
                     if block < 0:
-                        entries[k, 0] = behind
+                        entries[k, 0] = behind << 32
                     else:
                         arena[block] |= behind << 32
                 block = behind
                 left = arena[block] & LOW
-                entries[k, 1] = block
+                entries[k, 0] = entries[k, 0] >> 32 << 32 | block
             at = block + 1 + ((arena[block] & LOW) - left) * width
             for j in range(width):
                 arena[at + j] = rows[i, rest[j]] if rest[j] != NUMBERS else i
             left -= 1
-        if entries[k, 3] >> 32 != now:
-            entries[k, 3] = now << 32 | count
-        entries[k, 2] = count + 1 << 32 | left
+        if entries[k, 2] >> 32 != now:
+            entries[k, 2] = now << 32 | count
+        entries[k, 1] = count + 1 << 32 | left
         i += 1
     return i, used, top, 0
 
@@ -182,7 +181,7 @@ def sort(rows: Rows, column: int, rest: Ints, starts: Ints, arena: Ints) -> None
 @kernel
 def counted(entries: Rows, k: int, now: int) -> int:
     """Number of the rows of an entry that were added before extension `now`, or of all if `now` is -1."""
-    return int(entries[k, 3] & LOW if entries[k, 3] >> 32 == now else entries[k, 2] >> 32)
+    return int(entries[k, 2] & LOW if entries[k, 2] >> 32 == now else entries[k, 1] >> 32)
 
 
 @kernel
@@ -231,7 +230,7 @@ def join(
             first = count = 0
             if entry >= 0:
                 count = counted(entries, k, now)
-                block = entries[k, 0]
+                block = entries[k, 0] >> 32
         before = 0  # rows of the blocks before
         while before < count:
             size = count - before
@@ -332,7 +331,7 @@ def pair(
             if entry >= 0:
                 k = entry & LOW
                 count = counted(entries, k, now)
-                block = entries[k, 0]
+                block = entries[k, 0] >> 32
         same = left[i, column]
         sifted = sifting and same >= 0 and same < bounds[1 - second]
         if complete and not sifted and done == 0 and n + max(count, 2) <= room:
@@ -413,8 +412,8 @@ def held(
         found[i] = False
         entry = slots[seek(rows, i, key, key, entries, slots)]
         k = entry & LOW
-        count = entries[k, 2] >> 32 if entry >= 0 else 0
-        block = entries[k, 0] if count > 0 else 0
+        count = entries[k, 1] >> 32 if entry >= 0 else 0
+        block = entries[k, 0] >> 32 if count > 0 else 0
         r = block
         end = block + (arena[block] & LOW) if count > 0 else 0
         while count > 0 and not found[i]:
@@ -455,8 +454,8 @@ def unlink(
         if entry < 0 or swept[k] or entries[k, 0] < 0:
             continue
         swept[k] = True
-        count = entries[k, 2] >> 32
-        block = kept_block = entries[k, 0]
+        count = entries[k, 1] >> 32
+        block = kept_block = entries[k, 0] >> 32
         r = kept = 0  # read and kept rows of the blocks
         number = 0
         for _ in range(count):
@@ -476,6 +475,6 @@ def unlink(
             kept += 1
             number += 1
             arena[kept_block + kept] = row
-        entries[k, 1] = kept_block
-        entries[k, 2] = number << 32 | (arena[kept_block] & LOW) - kept
+        entries[k, 0] = entries[k, 0] >> 32 << 32 | kept_block
+        entries[k, 1] = number << 32 | (arena[kept_block] & LOW) - kept
     return removed

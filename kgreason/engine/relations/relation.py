@@ -101,6 +101,8 @@ class Index:
                 self._address(self.relation.buffer[start:stop])
 
     def _lengthen(self, words: int) -> None:
+        if words >> 31:  # entries hold two positions in one word
+            raise memory.Exhausted("an index of a predicate has more than 2^31 values")
         lengthen(self, "arena", words + max(words // SPARE, min(words, CHUNK // 4)))
 
     def _address(self, rows: Rows) -> None:
