@@ -103,7 +103,6 @@ def test_rows_that_memory_refuses_are_in_no_index(first, edits, refused):
             raise memory.Exhausted("no")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(relation_module, "FOLD", 1)
         held = Store(2, array(sorted(first), 2))
         indexes = [held.index((0,)), held.index((1,)), held.index((0, 1))]
         patch.setattr(memory, "claim", claim)

@@ -536,7 +536,7 @@ def test_a_fact_that_is_looked_up_takes_forty_bytes():
         relation.insert(np.column_stack([keys, values]))
         relation.turn()
         held = relation.buffer.nbytes + relation._slots.array.nbytes + index.slots.array.nbytes
-        held += index.folded.nbytes + index.following.nbytes + index.entries.nbytes
+        held += index.arena.nbytes + index.entries.nbytes
         if relation.count > 150_000:
             most = max(most, held / relation.count)
     assert relation.count > 900_000
@@ -575,30 +575,27 @@ def test_dense_pairs_take_little_memory():
 def test_rows_of_one_key_come_together(rows, key, cuts, far, spread):
     # keys by value, then by hash
     rows = list(dict.fromkeys([*rows[:far], *(tuple(spread * v for v in row) for row in rows[far:])]))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(relation_module, "FOLD", 1)
-        relation = Relation(2)
-        index = relation.index(key)
-        for start, end in pairwise([0, *sorted(cuts), 40]):
-            relation.insert(array(rows[start:end], 2))
-            relation.turn()
+    relation = Relation(2)
+    index = relation.index(key)
+    for start, end in pairwise([0, *sorted(cuts), 40]):
+        relation.insert(array(rows[start:end], 2))
+        relation.turn()
     values = [tuple(row[i] for i in key) for row in rows]
-    held = {}
+    held, width = {}, len(index.rest)
     for k in range(index.keys):
-        first, end, row, *value = index.entries[k].tolist()
-        parts = [tuple(part) for part in index.folded[first:end].tolist()]
-        while row >= 0:
-            assert row >= index.base
-            parts.append(tuple(relation.buffer[row, index.rest].tolist()))
-            link = int(index.following[row - index.base])
-            row = link + index.base if link >= 0 else -1
-        held[tuple(value)] = sorted(parts)
-    expected = {
-        v: sorted(tuple(r[i] for i in index.rest) for r, w in zip(rows, values, strict=True) if w == v)
+        blocks, counts, _, *value = index.entries[k].tolist()
+        block, last, count, parts = blocks >> 32, blocks & hash_kernels.LOW, counts >> 32, []
+        while width and len(parts) < count:
+            size = int(index.arena[block]) & hash_kernels.LOW
+            words = index.arena[block + 1 :][: min(size, count - len(parts)) * width]
+            parts += map(tuple, words.reshape(-1, width).tolist())
+            assert (block == last) == (len(parts) == count)
+            block = int(index.arena[block]) >> 32
+        held[tuple(value)] = parts if width else [()] * count
+    assert held == {
+        v: [tuple(r[i] for i in index.rest) for r, w in zip(rows, values, strict=True) if w == v]
         for v in values
     }
-    assert held == {v: sorted(parts) for v, parts in expected.items()}
-    assert index.base <= relation.stable
 
 
 @quick
@@ -646,22 +643,25 @@ def test_improve(old, batch, greatest, real):
     right=rows_of(3, unique=True),
     key=st.sampled_from([(), (0,), (1, 2)]),
     cut=st.integers(0, 40),
-    fold=st.sampled_from([1, 64]),
+    late=st.booleans(),
+    live=st.booleans(),
+    room=st.sampled_from([3, 256]),
 )
-def test_join_and_matches(left, right, key, cut, fold):
+def test_join_and_matches(left, right, key, cut, late, live, room):
     relation = Relation(3)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(relation_module, "FOLD", fold)
-        relation.insert(array(right[:cut], 3))
-        relation.turn()
-        index = relation.index(key)
-        relation.insert(array(right[cut:], 3))
-        relation.turn()  # the index grows, and perhaps its oldest rows come together
+    relation.fluid = 0 if live else None
+    relation.insert(array(right[:cut], 3))
+    relation.turn()
+    if not late:
+        relation.index(key)
+    relation.insert(array(right[cut:], 3))
+    relation.turn()
+    index = relation.index(key)
     left_key = list(range(len(key)))
     probe = Probe(index, np.array(left_key, dtype=np.int64), np.empty(0, dtype=np.int64), (), "")
     for part, seen in ((Part.ALL, right), (Part.STABLE, right[:cut])):
         joining = Joining(probe, part, [0, 1, -1, -2, -3])
-        joining.out = np.empty((3, 5), dtype=np.int64)  # the kernel must stop and go on
+        joining.rooms = (room, room)  # where it is small, the kernel must stop and go on
         found = [row for batch in joining(iter([array(left, 2)])) for row in as_rows(batch)]
         assert sorted(found) == reference.join(left, left_key, seen, key)
         kept = [
@@ -669,6 +669,65 @@ def test_join_and_matches(left, right, key, cut, fold):
         ]
         wanted = reference.matches(left, left_key, seen, key)
         assert kept == [row for row, yes in zip(left, wanted, strict=True) if yes]
+
+
+@quick
+@given(
+    left=rows_of(2),
+    right=rows_of(3, unique=True),
+    takes=st.sampled_from([(0, -1), (-3, 1), (-2, 0), (0, 1, -1, -2, -3)]),
+    room=st.sampled_from([3, 256]),
+)
+def test_rows_of_a_complete_relation_are_sorted(left, right, takes, room):
+    relation = Relation(3)
+    relation.load(array(right, 3), distinct=True)
+    relation.settle()
+    index = relation.index((1,))
+    assert (len(index.starts) > 0) == (right != [] and min(row[1] for row in right) >= 0)
+    probe = Probe(index, np.array([1]), np.empty(0, dtype=np.int64), (), "")
+    joining = Joining(probe, Part.ALL, takes)
+    joining.rooms = (room, room)
+    found = [row for batch in joining(iter([array(left, 2)])) for row in as_rows(batch)]
+    assert found == [
+        tuple(a[j] if j >= 0 else b[-1 - j] for j in takes) for a in left for b in right if a[1] == b[1]
+    ]
+    kept = [
+        row for batch in Matching(probe, Part.ALL, True)(iter([array(left, 2)])) for row in as_rows(batch)
+    ]
+    assert kept == [row for row in left if any(row[1] == b[1] for b in right)]
+
+
+@quick
+@given(
+    left=rows_of(2),
+    right=rows_of(2, unique=True),
+    known=rows_of(2, unique=True),
+    swapped=st.booleans(),
+    complete=st.booleans(),
+    room=st.sampled_from([3, 256]),
+)
+def test_known_pairs_are_omitted(left, right, known, swapped, complete, room):
+    """Of a join that makes pairs, those that a relation holds, if it does so in a matrix of bits."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(relation_module, "MANY", 1)
+        patch.setattr(Slots, "full", lambda _, keys: keys > 0)
+        head = Relation(2)
+        head.insert(array(known, 2))
+        head.tried = 100
+        relation = Relation(2)
+        relation.insert(array(right, 2))
+        relation.turn()
+        if complete:
+            relation.settle()
+        index = relation.index((0,))
+    probe = Probe(index, np.array([1]), np.empty(0, dtype=np.int64), (), "")
+    joining = Joining(probe, Part.ALL, [-2, 0] if swapped else [0, -2])
+    joining.head, joining.rooms = head, (room, room)
+    found = [row for batch in joining(iter([array(left, 2)])) for row in as_rows(batch)]
+    pairs = [(d, a) if swapped else (a, d) for a, b in left for c, d in right if b == c]
+    assert (head._matrix is not None) == (known != [] and min(map(min, known)) >= 0)
+    assert found == [pair for pair in pairs if head._matrix is None or pair not in known]
+    assert (joining.found, joining.omitted) == (len(pairs), len(pairs) - len(found))
 
 
 @quick

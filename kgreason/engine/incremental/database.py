@@ -46,22 +46,18 @@ def _selective(rows: Rows, columns: Sequence[int]) -> tuple[int, ...]:
 
 
 class LiveIndex(Index):
-    """Index with removal by value: all rows of a key form a chain."""
+    """Index with removal by value."""
 
     relation: Store
 
-    def _fold(self, stop: int) -> None:
-        """Keep the rows in their chains."""
-
-    def clear(self) -> None:
-        """Remove all rows."""
-        self.slots, self.stop, self.keys = Slots(), 0, 0
-        self.entries, self.following = self.entries[:16].copy(), self.following[:16].copy()
+    def __init__(self, relation: Store, columns: tuple[int, ...]) -> None:
+        super().__init__(relation, columns, live=True)
+        self.others = np.array([i for i in range(relation.arity) if i not in columns], dtype=np.int64)
 
     def holds(self, rows: Rows) -> Flags:
         """Mask of the rows that are in the index."""
         found = np.empty(len(rows), dtype=np.bool_)
-        index_kernels.held(rows, self.key, self.rest, self.relation.buffer, *self._arrays(), found)
+        index_kernels.held(rows, self.key, self.others, self.relation.buffer, *self._arrays(), found)
         return found
 
     def remove(self, rows: Rows) -> int:
@@ -81,8 +77,8 @@ class LiveIndex(Index):
         nothing = np.empty((0, width), dtype=np.int64)
         return np.concatenate([nothing, *(batch.copy() for batch in joined(iter([keys])))])
 
-    def _arrays(self) -> tuple[Rows, Codes, npt.NDArray[np.int32]]:
-        return self.entries, self.slots.array, self.following
+    def _arrays(self) -> tuple[Codes, Rows, Codes]:
+        return self.arena, self.entries, self.slots.array
 
 
 class Store(Relation):
@@ -176,6 +172,10 @@ class Store(Relation):
             return self.buffer[:0]
         rows = self.buffer[: self.count]
         return rows if self.live == self.count else rows[~self.dead[: self.count]]
+
+    def size(self, part: Part) -> int:
+        """Number of rows; none is recent."""
+        return 0 if part is Part.RECENT else self.live
 
     def batches(self, part: Part) -> Iterator[Rows]:
         """All rows in chunks."""

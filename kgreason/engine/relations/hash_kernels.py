@@ -239,19 +239,22 @@ def insert_dense(
     """Append the pairs of `batch`, from row i on, that are not in `buffer[:count]`, using a bit matrix.
 
     `matrix` holds one bit for each pair of codes; codes of the second column are below `columns`. Stops at a row that
-    does not fit; returns its number and the new count.
+    does not fit; returns its number and the new count. Every row is written, and counted if it is new: a branch would
+    often be predicted wrongly.
     """
+    height = np.uint64(len(matrix))
+    bound = np.uint64(columns)
     while i < len(batch):
         a, b = batch[i, 0], batch[i, 1]
-        if a < 0 or a >= len(matrix) or b < 0 or b >= columns:
+        # unsigned, because negative values are too large then, and numba checks signed indexes
+        row, bit = np.uint64(a), np.uint64(b)
+        if row >= height or bit >= bound:
             return i, count
-        bit = 1 << (b & 63)
-        word = matrix[a, b >> 6]
-        if word & bit == 0:
-            matrix[a, b >> 6] = word | bit
-            buffer[count, 0] = a
-            buffer[count, 1] = b
-            count += 1
+        word = matrix[row, bit >> np.uint64(6)]
+        matrix[row, bit >> np.uint64(6)] = word | 1 << (b & 63)
+        buffer[count, 0] = a
+        buffer[count, 1] = b
+        count += 1 - (word >> (b & 63) & 1)
         i += 1
     return i, count
 

@@ -91,6 +91,8 @@ def evaluate(
     chase.profile = recorder is not None and recorder.profile
     try:
         chase.run(progress)
+        for relation in chase.relations.values():
+            relation.indexes.clear()  # which refer to their relation
         chase.relations = {g: chase.relations[g] for g in goals}  # free the other relations
         for relation in chase.relations.values():
             relation.transpose()

@@ -16,6 +16,7 @@ from time import perf_counter
 import numpy as np
 
 from kgreason.base import memory
+from kgreason.base.cores import each
 from kgreason.base.errors import EvaluationError
 from kgreason.base.progress import Progress
 from kgreason.engine.chase.nulls import Nulls
@@ -30,6 +31,7 @@ from kgreason.engine.statistics import StratumStats, visible
 from kgreason.language.syntax.syntax_tree import Constant
 from kgreason.language.values import elements
 
+MANY = 1 << 14  # new facts of a round from which relations extend their indexes at once
 OnRound = Callable[[Mapping[str, Relation]], None]
 
 
@@ -151,7 +153,9 @@ class Fixpoint:
 
     def _turn(self) -> bool:
         self.current = None
-        recent = [r.turn() for r in self.relations]  # a list, not any(): every relation must turn
+        several = len(self.relations) > 1 and sum(r.count - r.seen for r in self.relations) >= MANY
+        # not any() of a generator: every relation must turn
+        recent = each(Relation.turn, self.relations) if several else [r.turn() for r in self.relations]
         if self.on_round is not None:
             self.on_round(dict(zip(sorted(self.plan.predicates), self.relations, strict=True)))
         return any(recent)

@@ -21,7 +21,7 @@ from kgreason.engine.relations.fact_tables import CODED, Kind, decode
 from kgreason.engine.relations.relation import Relation
 from kgreason.engine.relations.rows import Rows, chunks
 from kgreason.engine.seminaive.grouped_aggregates import Groups, grouping
-from kgreason.engine.seminaive.rule_pipeline import Batches, Lookup, Pipeline
+from kgreason.engine.seminaive.rule_pipeline import Batches, Pipeline
 from kgreason.engine.seminaive.value_aggregates import Gathered, NoTotal
 from kgreason.engine.statistics import JoinStats, RoundStats, RuleStats
 from kgreason.language.check.checked_program import Aggregation, Assign, CheckedRule
@@ -98,8 +98,8 @@ class Rule(ABC):
     def joins(self) -> Iterator[JoinStats]:
         """Statistics of its joins so far."""
         for _, pipeline in self.__dict__.get("lines", ()):
-            for stage in pipeline.stages:
-                if isinstance(stage, Lookup) and stage.probed:
+            for stage in pipeline.lookups:
+                if stage.probed:
                     yield JoinStats(
                         self.plan.rule.text, stage.probe.text, stage.probed, stage.found, stage.seconds
                     )
@@ -123,10 +123,14 @@ class Rule(ABC):
     def bindings(self) -> Iterator[tuple[Pipeline, Rows]]:
         """Batches from the pipelines that have input."""
         for relation, pipeline in self.lines:
-            if relation is None or len(relation.rows(ir.Part.RECENT)):
-                for batch in pipeline.run():
-                    self.tried += len(batch)
-                    yield pipeline, batch
+            if relation is None or relation.size(ir.Part.RECENT):
+                omitted = pipeline.omitted
+                try:
+                    for batch in pipeline.run():
+                        self.tried += len(batch)
+                        yield pipeline, batch
+                finally:
+                    self.tried += pipeline.omitted - omitted
 
     def computes(self) -> bool:
         """Whether the rule computes new values."""

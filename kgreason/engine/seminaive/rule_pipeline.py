@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from threading import Lock
 from time import perf_counter
 
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.base.cores import cores
 from kgreason.engine.chase.nulls import Nulls
 from kgreason.engine.expressions.compiled_expressions import Scope, has_skolem
 from kgreason.engine.plan import ir
 from kgreason.engine.relations import index_kernels
 from kgreason.engine.relations.fact_tables import CODED, Kind, coded, sought
-from kgreason.engine.relations.relation import Index, Relation
+from kgreason.engine.relations.relation import NOTHING, Index, Relation
 from kgreason.engine.relations.rows import CHUNK, Rows
 from kgreason.engine.relations.symbols import Codes, Symbols
+from kgreason.engine.seminaive.shared_rows import LEAST, RESULT, TASK, Pieces, shared_out
 from kgreason.engine.seminaive.value_aggregates import misfit
 from kgreason.language.check.checked_program import Aggregation, Assign, CheckedAtom, CheckedRule, Filter
 from kgreason.language.syntax.syntax_tree import Constant, Expression, Variable
@@ -31,9 +36,11 @@ Condition = Callable[[Rows], npt.NDArray[np.bool_]]
 class Pipeline:
     """Stages of a sequence of operators, appended one by one.
 
-    A stage maps a stream of batches to a stream of batches. Rows are coded; `layout` names the variable of each column.
-    A batch holds at most `CHUNK` rows and is valid only until the next one is requested, because stages reuse their
-    buffers. `live` are the predicates of the current stratum; `scans` states whether the source is a scan of an atom.
+    A stage maps a stream of batches to a stream of batches; `lookups` are those that look up rows. Rows are coded;
+    `layout` names the variable of each column. A batch holds at most `CHUNK` rows and is valid only until the next one
+    is requested, because stages reuse their buffers. `live` are the predicates of the current stratum; `scan` is the
+    part of a relation that is the source, if any; `splits` states whether threads may share the rows, i.e. whether
+    stages do nothing but read.
     """
 
     relations: Mapping[str, Relation]
@@ -44,17 +51,50 @@ class Pipeline:
     nulls: Nulls
     layout: Layout = ()
     stages: list[Stage] = field(default_factory=list)
-    scans: bool = False
-    source: Callable[[], Batches] = lambda: iter([np.empty((1, 0), dtype=np.int64)])
+    lookups: list[Lookup] = field(default_factory=list)
+    scan: tuple[Relation, ir.Part] | None = None
+    splits: bool = True
 
     @property
     def symbols(self) -> Symbols:
         """Symbol table of all values."""
         return self.nulls.symbols
 
+    @property
+    def omitted(self) -> int:
+        """Number of rows so far that the last lookup has omitted because they are known."""
+        return self.lookups[-1].omitted if self.lookups else 0
+
     def run(self) -> Batches:
-        """Batches from the last stage."""
-        return self.flow(self.source())
+        """Batches from the last stage, in the order of the rows of the source."""
+        if self.scan is None:
+            yield from self.flow(iter([np.empty((1, 0), dtype=np.int64)]))
+            return
+        relation, part = self.scan
+        rows = relation.size(part)
+        if rows < LEAST or not self.lookups or not self.splits or cores() == 1:
+            yield from self.flow(relation.batches(part))
+            return
+        pieces = Pieces(relation.batches(part), rows)
+        while pieces.left:
+            size, shared = self._share(pieces.left)
+            if shared:
+                yield from shared_out(self.flow, pieces, size)
+            else:
+                yield from self.flow(iter([pieces.take(size)]))
+
+    def _share(self, left: int) -> tuple[int, bool]:
+        """Number of rows to process at once, given the rows that are left, and whether all threads do so."""
+        first, last = self.lookups[0], self.lookups[-1]
+        if not first.probed:
+            return LEAST, False
+        work = sum(stage.work for stage in self.lookups)
+        each = work / first.probed
+        # the caller handles results one by one, and later those of threads than its own, which are near
+        pays = work * (cores() - 1) >= RESULT * (last.found - last.omitted) * cores()
+        if not pays or left * each <= 2 * TASK:
+            return CHUNK, False
+        return max(1, min(CHUNK, int(TASK / each))), True
 
     def flow(self, batches: Batches) -> Batches:
         """Send batches through all stages."""
@@ -66,10 +106,11 @@ class Pipeline:
         """Append the stages of an operator."""
         match operator:
             case ir.Join():
-                (self._join if self.scans else self._scan)(operator)
+                (self._join if self.scan else self._scan)(operator)
             case ir.AntiJoin(atom):
                 self._anti_join(atom)
             case Filter(expression):
+                self.splits = False
                 condition = self.scope.condition(expression)
                 self.stages.append(each(lambda rows: rows[np.broadcast_to(condition(rows), len(rows))]))
             case Assign(variable, expression):
@@ -116,7 +157,7 @@ class Pipeline:
 
     def successor(self, layout: Layout) -> Pipeline:
         """Copy without stages, for the operators after an aggregate."""
-        return replace(self, layout=layout, stages=[])
+        return replace(self, layout=layout, stages=[], lookups=[], splits=True)
 
     def _assign(self, variable: str, expression: Expression) -> None:
         kind, function = self.scope.compile(expression)
@@ -130,6 +171,8 @@ class Pipeline:
         frontier = tuple(dict.fromkeys(v for i in operator.inventions for v in i.frontier))
         columns = [self.layout.index(v) for v in frontier]
         kinds = [self.variables[v] for v in frontier]
+
+        self.splits = False
 
         def invent(rows: Rows) -> Rows:
             arguments = np.ascontiguousarray(rows[:, columns])
@@ -146,6 +189,7 @@ class Pipeline:
 
     def _gather(self, sources: Sequence[int | Callable[[Rows], Codes]]) -> None:
         """Append a projection: each column is a column of the rows or the result of a function."""
+        self.splits = self.splits and all(isinstance(source, int) for source in sources)
 
         def gather(rows: Rows) -> Rows:
             out = np.empty((len(rows), len(sources)), dtype=np.int64)
@@ -167,14 +211,20 @@ class Pipeline:
 
     def _scan(self, operator: ir.Join) -> None:
         atom = operator.atom
-        relation, codes = self.relations[atom.predicate], self._codes(atom)
-        self.scans = True
-        self.source = lambda: read(atom, relation, operator.part, codes)
+        self.scan = self.relations[atom.predicate], operator.part
+        self._select(atom)
         names = dict.fromkeys(t.name for t in atom.terms if isinstance(t, Variable))
         self.layout = tuple(
             t.name if isinstance(t, Variable) and names.pop(t.name, 0) is None else f"#{i}"
             for i, t in enumerate(atom.terms)
         )
+
+    def _select(self, atom: CheckedAtom) -> None:
+        """Append a selection of the rows that agree with the constants and repeated variables of an atom."""
+        conditions = [_is(i, code) for i, code in enumerate(self._codes(atom)) if code is not None]
+        conditions += [_same(i, j) for i, j in _repeats(atom)]
+        if conditions:
+            self.stages.append(each(lambda rows: rows[np.logical_and.reduce([c(rows) for c in conditions])]))
 
     def _join(self, operator: ir.Join) -> None:
         atom, probe = operator.atom, self._probe(operator.atom, self.relations[operator.atom.predicate])
@@ -185,7 +235,7 @@ class Pipeline:
         }
         repeats = [(i, j) for i, j in _repeats(atom) if i in fresh.values()]
         if not repeats and not probe.checks and not fresh.keys() & set(operator.columns):
-            self.stages.append(Matching(probe, operator.part, True))
+            self._look_up(Matching(probe, operator.part, True))
             return
         takes = [-1 - fresh[name] if name in fresh else self.layout.index(name) for name in operator.columns]
         pairs = [(-1 - i, -1 - j) for i, j in repeats]
@@ -194,7 +244,7 @@ class Pipeline:
         hidden = list(dict.fromkeys([c for pair in pairs for c in pair] + [c for c, _ in wanted]))
         at = {column: len(takes) + k for k, column in enumerate(hidden)}
         conditions = [_same(at[a], at[b]) for a, b in pairs] + [_is(at[a], c) for a, c in wanted]
-        self.stages.append(Joining(probe, operator.part, [*takes, *hidden], conditions))
+        self._look_up(Joining(probe, operator.part, [*takes, *hidden], conditions))
         self.layout = (*operator.columns, *(f"#{column}" for column in hidden))
 
     def _anti_join(self, atom: CheckedAtom) -> None:
@@ -206,7 +256,11 @@ class Pipeline:
             relation = Relation(relation.arity)
             relation.load(rows[agree], distinct=True)
             relation.settle()
-        self.stages.append(Matching(self._probe(atom, relation, whole=True), ir.Part.ALL, False))
+        self._look_up(Matching(self._probe(atom, relation, whole=True), ir.Part.ALL, False))
+
+    def _look_up(self, stage: Lookup) -> None:
+        self.stages.append(stage)
+        self.lookups.append(stage)
 
     def _project(self, atom: CheckedAtom) -> None:
         sources: list[int | Callable[[Rows], Codes]] = []
@@ -216,7 +270,11 @@ class Pipeline:
             else:
                 kind, function = self.scope.compile(term)
                 sources.append(self._coding(function, kind, target))
-        if sources != list(range(len(self.layout))):
+        last = self.stages[-1] if self.stages else None
+        if isinstance(last, Joining) and not last.conditions and all(isinstance(s, int) for s in sources):
+            last.takes = last.takes[np.array(sources, dtype=np.int64)]
+            last.head = self.relations.get(atom.predicate)
+        elif sources != list(range(len(self.layout))):
             self._gather(sources)
 
 
@@ -226,22 +284,6 @@ def _same(a: int, b: int) -> Condition:
 
 def _is(a: int, constant: int) -> Condition:
     return lambda rows: np.asarray(rows[:, a] == constant)
-
-
-def read(atom: CheckedAtom, relation: Relation, part: ir.Part, codes: Sequence[int | None]) -> Batches:
-    """Rows of a part of a relation that agree with the constants and repeated variables of an atom."""
-    fixed = [(i, c) for i, c in enumerate(codes) if c is not None]
-    same = _repeats(atom)
-    for rows in relation.batches(part):
-        if not fixed and not same:
-            yield rows
-            continue
-        keep = np.ones(len(rows), dtype=np.bool_)
-        for i, c in fixed:
-            keep &= rows[:, i] == c
-        for i, j in same:
-            keep &= rows[:, i] == rows[:, j]
-        yield rows[keep]
 
 
 def _repeats(atom: CheckedAtom) -> list[tuple[int, int]]:
@@ -313,18 +355,49 @@ class Probe:
         )
 
 
-class Lookup:
-    """Stage that looks up rows in an index, with counters."""
+class Lookup(ABC):
+    """Stage that looks up rows in an index, with counters; `seconds` are those of all threads."""
+
+    @abstractmethod
+    def __call__(self, batches: Batches) -> Batches:
+        """Look up the rows of all batches."""
 
     def __init__(self, probe: Probe, part: ir.Part) -> None:
         self.probe = probe
         self.part = part
-        self.probed = self.found = 0
+        self.head: Relation | None = None  # relation that may hold the found rows already
+        self.probed = self.found = self.omitted = 0
         self.seconds = 0.0
+        self.lock = Lock()
+
+    def count(self, probed: int, found: int, omitted: int, seconds: float) -> None:
+        """Add to the counters; `omitted` of the found rows are not passed on, as they are known."""
+        with self.lock:
+            self.probed += probed
+            self.found += found
+            self.omitted += omitted
+            self.seconds += seconds
+            if self.head is not None:
+                self.head.tried += omitted
+
+    @property
+    def work(self) -> float:
+        """Rows looked up and found so far; those that are omitted take a quarter of the time."""
+        return self.probed + self.found - 0.75 * self.omitted
+
+    @property
+    def now(self) -> int:
+        """Extension of the index whose rows are not to be found, or -1."""
+        return self.probe.index.now if self.part is ir.Part.STABLE else -1
 
 
 class Joining(Lookup):
-    """Join stage: writes the selected columns of each pair into its buffer and filters them by conditions."""
+    """Join stage: writes the selected columns of each pair and filters them by conditions.
+
+    If the columns are those of the relation `head`, rows known to be in it may be omitted.
+    """
+
+    rooms = (256, CHUNK)  # fewest and most rows of a buffer
 
     def __init__(
         self, probe: Probe, part: ir.Part, takes: Sequence[int], conditions: Sequence[Condition] = ()
@@ -332,44 +405,73 @@ class Joining(Lookup):
         super().__init__(probe, part)
         self.conditions = conditions
         self.takes = np.array(takes, dtype=np.int64)
-        self.out: Rows = np.empty((256, len(takes)), dtype=np.int64)
 
     def __call__(self, batches: Batches) -> Batches:
         """Join all batches."""
-        probe, index = self.probe, self.probe.index
-        relation = index.relation
+        least, most = self.rooms
+        width, room = len(self.takes), 0
         for batch in batches:
-            limit = relation.limit(self.part)
-            self.probed += len(batch)
-            i, at = 0, -1
+            i = done = 0
+            if room < len(batch) or not room:
+                room = min(max(len(batch), least), most)
+                out = np.empty((room, width), dtype=np.int64)
             while i < len(batch):
-                start = perf_counter()
-                i, at, n = index_kernels.join(
-                    batch,
-                    probe.key,
-                    probe.constants,
-                    relation.buffer,
-                    index.folded,
-                    index.entries,
-                    index.slots.array,
-                    index.following,
-                    index.base,
-                    limit,
-                    self.takes,
-                    index.where,
-                    self.out,
-                    i,
-                    at,
-                )
-                self.seconds += perf_counter() - start
-                self.found += n
-                found = self.out[:n]
+                start, first = perf_counter(), i
+                i, done, n, tried = self._join(batch, out, i, done)
+                self.count(i - first, tried, tried - n, perf_counter() - start)
+                found = out[:n]
                 if n and self.conditions:
                     found = found[np.logical_and.reduce([holds(found) for holds in self.conditions])]
                 if len(found):
                     yield found
-                if i < len(batch) and len(self.out) < CHUNK:
-                    self.out = np.empty((4 * len(self.out), self.out.shape[1]), dtype=np.int64)
+                if i < len(batch) and room < most:
+                    room = min(4 * room, most)
+                    out = np.empty((room, width), dtype=np.int64)
+
+    @cached_property
+    def _pair(self) -> tuple[int, int, int] | None:
+        """Column of the left, position among two columns, and column of the index of the right, if there are these."""
+        takes, index = self.takes.tolist(), self.probe.index
+        if len(takes) != 2 or index.live or max(takes) < 0 or min(takes) >= 0:
+            return None
+        second = takes.index(min(takes))
+        shift = int(index.where[-1 - takes[second]])
+        return (takes[1 - second], second, shift) if shift >= 0 else None
+
+    def _join(self, batch: Rows, out: Rows, i: int, done: int) -> tuple[int, int, int, int]:
+        """Join from row i on, see `index_kernels.join`; the fourth result counts omitted rows, too."""
+        probe, index = self.probe, self.probe.index
+        tables = index.arena, index.entries, index.slots.array, index.starts, self.now
+        if self._pair is None:
+            i, done, n = index_kernels.join(
+                batch,
+                probe.key,
+                probe.constants,
+                index.relation.buffer,
+                index.rest,
+                index.where,
+                *tables,
+                self.takes,
+                out,
+                i,
+                done,
+            )
+            return i, done, n, n
+        column, second, shift = self._pair
+        return index_kernels.pair(
+            batch,
+            probe.key,
+            probe.constants,
+            len(index.rest),
+            shift,
+            *tables,
+            column,
+            second,
+            *(NOTHING if self.head is None else self.head.known),
+            out,
+            i,
+            done,
+        )
 
 
 class Matching(Lookup):
@@ -382,7 +484,6 @@ class Matching(Lookup):
     def __call__(self, batches: Batches) -> Batches:
         """Filter all batches."""
         probe, index = self.probe, self.probe.index
-        relation = index.relation
         for batch in batches:
             start = perf_counter()
             found = np.empty(len(batch), dtype=np.bool_)
@@ -392,15 +493,12 @@ class Matching(Lookup):
                 probe.constants,
                 index.entries,
                 index.slots.array,
-                index.following,
-                index.base,
-                relation.limit(self.part),
+                index.starts,
+                self.now,
                 found,
             )
             kept = batch[found if self.wanted else ~found]
-            self.seconds += perf_counter() - start
-            self.probed += len(batch)
-            self.found += len(kept)
+            self.count(len(batch), len(kept), 0, perf_counter() - start)
             if len(kept):
                 yield kept
 
