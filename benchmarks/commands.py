@@ -33,13 +33,14 @@ class LateError(NotDoneError):
 
 @dataclass(frozen=True)
 class Ended:
-    """A process that has ended: its exit code, what it printed, wall-clock seconds and peak memory."""
+    """A process that has ended: its exit code, what it printed, seconds (by the clock, of processors), peak memory."""
 
     code: int
     out: str
     errors: str
     seconds: float
     megabytes: float
+    processor: float
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,8 @@ def ended(
         texts = out.read().decode(), errors.read().decode()
     if taken >= seconds:
         raise LateError(f"> {seconds:g} s", texts[1])
-    return Ended(process.returncode, *texts, taken, usage.ru_maxrss / UNIT_OF_MEMORY)
+    used = usage.ru_utime + usage.ru_stime
+    return Ended(process.returncode, *texts, taken, usage.ru_maxrss / UNIT_OF_MEMORY, used)
 
 
 def timed(command: Sequence[str], seconds: float, memory: int = MEMORY) -> Run:

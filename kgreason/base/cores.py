@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 R = TypeVar("R")
 
+# elementary steps, of some ns, that one thread makes before others are imported and started, which takes 5 ms
+FEW = 1 << 21
+
 
 def cores() -> int:
     """Number of cores available to this process."""
@@ -36,7 +39,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not survive a fork
 
 
-def together(work: Callable[[], R], tasks: int, stop: Callable[[], object]) -> list[R]:
+def together(work: Callable[[], R], tasks: int, stop: Callable[[], object], steps: int = FEW) -> list[R]:
     """Run the same work on all cores, which share a number of tasks; returns the result of each thread.
 
     Calls may be nested: a thread that is still busy elsewhere when all tasks are done is not waited for.
@@ -49,12 +52,14 @@ def together(work: Callable[[], R], tasks: int, stop: Callable[[], object]) -> l
         A single one runs without threads.
     stop
         Drops the tasks that have not been started; called when a thread fails or the user interrupts.
+    steps
+        Elementary steps of all tasks, if they may be so `FEW` that threads are of no use.
     """
     threads = cores() - 1
     others = min(threads, tasks - 1)
-    if others < 1:
+    if others < 1 or steps < FEW:
         return [work()]
-    from concurrent.futures import wait  # takes 5 ms, which runs without threads need not wait for
+    from concurrent.futures import wait
 
     def guarded(task: Callable[[], T]) -> T:
         with ExitStack() as otherwise:
@@ -80,8 +85,8 @@ def together(work: Callable[[], R], tasks: int, stop: Callable[[], object]) -> l
         shares.clear()  # queue entries not started remain, but release their data
 
 
-def each(work: Callable[[T], R], items: Iterable[T]) -> list[R]:
-    """Apply work to all items on all cores; returns the results in order."""
+def each(work: Callable[[T], R], items: Iterable[T], steps: int = FEW) -> list[R]:
+    """Apply work to all items on all cores; returns the results in order; `steps` as of `together`."""
     items = list(items)
     results: dict[int, R] = {}
     waiting = iter(range(len(items)))
@@ -90,5 +95,5 @@ def each(work: Callable[[T], R], items: Iterable[T]) -> list[R]:
         for i in waiting:
             results[i] = work(items[i])
 
-    together(some, len(items), lambda: deque(waiting, maxlen=0))
+    together(some, len(items), lambda: deque(waiting, maxlen=0), steps)
     return [results[i] for i in range(len(items))]

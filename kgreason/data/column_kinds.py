@@ -311,7 +311,7 @@ def remarks(table: Selected, kinds: Sequence[Kind], shape: Shape) -> tuple[str, 
         note = notes.get(kinds[position])
         return note(table, position, shape) if note else None
 
-    return tuple(filter(None, each(remark, range(len(kinds)))))
+    return tuple(filter(None, each(remark, range(len(kinds)), 16 * len(table.rows))))
 
 
 def _padded(table: Selected, position: int, _: Shape) -> str | None:

@@ -92,7 +92,7 @@ def select(raw: Raw, shape: Shape, options: Options) -> Selected:
     width = len(raw.columns)
     raw, positions, notes = _chosen(raw, shape, options)
     ones = len(raw.columns) > width and options.weight is None
-    columns = each(lambda i: _plain(raw, positions[i], shape.kinds[i]), range(len(positions)))
+    columns = each(lambda i: _plain(raw, positions[i], shape.kinds[i]), range(len(positions)), 16 * len(raw))
     if options.normalize:
         ends = 2 if shape.edge else 1 if shape.node else len(columns)
         columns[:ends] = [normal_spelling(c) if is_text(c) else c for c in columns[:ends]]

@@ -12,6 +12,7 @@ from kgreason.graph.generators import erdos_renyi
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
 from kgreason.graph.measures import clustering, coreness, pairs
 from kgreason.isomorphism.utility.detection_auc import FEWEST, NAMES, NONE, detection, features
+from kgreason.isomorphism.utility.randomized_trees import LEAF, TREES, roc_auc, scores
 from tests import reference
 from tests.examples import inputs
 from tests.graphs import graphs
@@ -128,3 +129,46 @@ def test_few_synthetic_vertices_give_no_figure(synthetic: int) -> None:
 def test_few_original_vertices_give_no_figure() -> None:
     graph = erdos_renyi(50, 100, np.random.default_rng(0))
     assert detection(graph, np.arange(3), np.random.default_rng(0)).reason.endswith("10 original vertices")
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.tuples(st.booleans(), st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0])), min_size=2, max_size=20)
+)
+def test_areas_are_those_of_scikit_learn(rows: list[tuple[bool, float]]) -> None:
+    from sklearn.metrics import roc_auc_score
+
+    truth, found = (np.array(column) for column in zip(*rows, strict=True))
+    if 0 < truth.sum() < len(truth):
+        assert roc_auc(truth, found) == pytest.approx(roc_auc_score(truth, found))
+
+
+@pytest.mark.parametrize(
+    ("n", "positive", "shift"), quick(1, [(300, 30, 1.0), (80, 40, 0.5), (400, 100, 0.0)])
+)
+def test_trees_classify_as_well_as_those_of_scikit_learn(n: int, positive: int, shift: float) -> None:
+    from sklearn.ensemble import ExtraTreesClassifier
+
+    truth = np.arange(n) < positive
+    areas = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        train, test = rng.normal(size=(2, n, 16))
+        for points in (train, test):
+            points[:, 8:15] = np.round(points[:, 8:15])
+            points[:, 15] = 1  # constant
+            points[truth, :3] += shift
+        theirs = ExtraTreesClassifier(
+            TREES, min_samples_leaf=LEAF, class_weight="balanced", random_state=seed
+        )
+        known = theirs.fit(train, truth).predict_proba(test)[:, 1]
+        areas.append((roc_auc(truth, scores(train, truth, test, rng)), roc_auc(truth, known)))
+    ours, twins = np.mean(areas, axis=0)
+    assert ours == pytest.approx(twins, abs=0.03)
+
+
+def test_trees_of_points_that_cannot_be_split() -> None:
+    rng = np.random.default_rng(0)
+    same = np.ones((8, 3))
+    assert scores(same, np.arange(8) < 4, same, rng).tolist() == [0.5] * 8
+    assert scores(same, np.ones(8, dtype=np.bool_), same[:2], rng).tolist() == [1.0, 1.0]

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse.csgraph import shortest_path
 
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
 from kgreason.release.report import pictures as picturing
@@ -183,3 +184,20 @@ def test_pictures_are_quick() -> None:
     _, after = pictures(*graphs, np.random.default_rng(1))
     assert time.perf_counter() - start < 2
     assert len(after.labels) == 400
+
+
+@settings(max_examples=inputs(60), deadline=None)
+@given(st.integers(1, 20), st.data())
+def test_distances_are_those_of_scipy(n: int, data: st.DataObject) -> None:
+    ends = st.integers(0, n - 1)
+    rows = data.draw(st.lists(st.tuples(ends, ends, st.sampled_from([0.5, 1.0, 2.0])), max_size=30))
+    rows = [row for row in rows if row[0] != row[1]]
+    source, target = (np.array([row[i] for row in rows], dtype=np.int64) for i in (0, 1))
+    length = np.array([row[2] for row in rows])
+    direct = np.full((n, n), np.inf)
+    np.minimum.at(direct, (source, target), length)
+    known = np.asarray(shortest_path(np.minimum(direct, direct.T), directed=False))
+    found = picturing._distances(n, source, target, length)
+    finite = np.isfinite(known)
+    assert found[finite].tolist() == known[finite].tolist()
+    assert np.isfinite(found).all()

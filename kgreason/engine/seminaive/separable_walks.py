@@ -66,7 +66,10 @@ def run(tally: Tally, relations: Mapping[str, Relation], find: Find, advance: Ca
     start = Seeds.make(np.concatenate([fixed for fixed, _ in seeds]), np.concatenate(states))
     counts = np.zeros(len(start.values), dtype=np.int64)
     blocks = Blocks(len(start.values), advance, tally)
-    found = together(lambda: list(_thread(graph, start, counts, blocks)), len(start.values) // 2, blocks.stop)
+    walks = len(start.values)
+    edges = sum(len(part.to) for part in (graph.plain, graph.sums) if part is not None)
+    steps = walks * edges // 2  # a walk hardly reaches all
+    found = together(lambda: list(_thread(graph, start, counts, blocks)), walks // 2, blocks.stop, steps)
     reached = sorted(chain.from_iterable(found), key=lambda block: block.first)
     for number, (predicate, at) in enumerate(plan.fixed.items()):
         first, second = _facts(graph, start, counts, reached, number)
@@ -366,7 +369,7 @@ def _facts(
         first, last = block.first, block.last
         walk_kernels.unfold(start.values, counts, block.states, codes, fixed[here], moving[here], first, last)
 
-    each(unfold, range(len(reached)))
+    each(unfold, range(len(reached)), 8 * int(ends[-1]))
     return fixed, moving
 
 

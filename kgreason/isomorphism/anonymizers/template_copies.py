@@ -93,10 +93,12 @@ class HostSearch:
         degrees = np.zeros((2, t), dtype=np.int64)
         inside = np.stack([planned.graph.in_degree(), planned.graph.out_degree()])
         near = np.zeros(len(self._vertices) + 1, dtype=np.bool_)  # last entry: all other vertices
+        places: list[list[tuple[ClassKey, int]]] = [[] for _ in range(t)]
+        for key, member in planned.members.items():
+            for p, v in enumerate(member.tolist()):
+                places[v].append((key, p))
         for v in self._rng.permutation(t).tolist():
-            keys = [
-                (key, int(p)) for key, member in planned.members.items() for p in np.flatnonzero(member == v)
-            ]
+            keys = places[v]
             positions = np.array([forbidden.first[key] + p for key, p in keys], dtype=np.int64)
             fits = self._fitting(planned, v) & ~near[:-1]
             for key, _ in keys:
@@ -201,12 +203,15 @@ class TemplateCopies:
         """Place a lacking subgraph of each class, those with many edges first."""
         chosen = []
         for cover, lack in lacks:
-            for c in np.unique(lack.classes):
+            some: list[Ints] = []
+            draws: list[float] = []
+            classes = np.unique(lack.classes).tolist()
+            for c in classes:
                 rows = lack.members[lack.classes == c]
-                rows = rows[self._rng.permutation(len(rows))[:_EXAMPLES]]
-                some = [self._example(cover, row) for row in rows]
-                example = min(some, key=lambda e: float(e.weights.sum()))  # leaves room for other members
-                chosen.append((-int(example.edges.sum()) + self._rng.random(), (cover.x, int(c)), example))
+                some.append(rows[self._rng.permutation(len(rows))[:_EXAMPLES]])
+                draws.append(self._rng.random())
+            for c, draw, example in zip(classes, draws, self._examples(cover, some), strict=True):
+                chosen.append((-int(example.edges.sum()) + draw, (cover.x, c), example))
         examples = {key: example for _, key, example in sorted(chosen, key=lambda entry: entry[0])}
         alone: set[ClassKey] = set()
         while True:  # terminates, in the worst case with all members on separate vertices
@@ -238,16 +243,29 @@ class TemplateCopies:
             wanted = self._reasoner.masks(np.stack([examples[key].member for key in keys]))
             yield from (keys[i] for i in np.flatnonzero((found != wanted).any(axis=1)))
 
-    def _example(self, cover: Cover, member: Ints) -> Example:
-        x = len(member)
-        edges, weights = np.zeros((x, x), dtype=np.int64), np.zeros((x, x))
+    def _examples(self, cover: Cover, some: Sequence[Ints]) -> list[Example]:
+        """Of some members of each class the one with the least weights, which leaves room for other members."""
+        if not some:
+            return []
+        members = np.concatenate(some)
+        count, x = members.shape
+        shape = count, x, x
+        edges, weights = np.zeros(shape, dtype=np.int64), np.zeros(shape)
+        first, second = (
+            ends.reshape(-1) for ends in np.broadcast_arrays(members[:, :, None], members[:, None])
+        )
         for name, index in self._edges.items():
-            a, b, row = index.among(member)
-            np.add.at(edges, (a, b), 1)
+            pair, row = index.rows(first, second)
+            np.add.at(edges.reshape(-1), pair, 1)
             bound = self._noising.program.incoming_sums.get(name)
             if bound is not None and index.relation.weight is not None:
-                np.add.at(weights, (a, b), index.relation.weight[row] / bound)
-        return Example(member, cover.catalogue.ties(member[None])[0], edges, weights)
+                np.add.at(weights.reshape(-1), pair, index.relation.weight[row] / bound)
+        kinds, found, start = cover.catalogue.ties(members), list[Example](), 0
+        for rows in some:
+            at = min(range(start, start + len(rows)), key=lambda i: float(weights[i].sum()))
+            found.append(Example(members[at], kinds[at], edges[at], weights[at]))
+            start += len(rows)
+        return found
 
     def _copied(self, origin: Ints) -> KnowledgeGraph:
         """Graph with the edges of each ordered pair copied from the pair of its origin, -1 for none."""

@@ -63,16 +63,18 @@ class Template:
 
     def add(self, example: Example, placement: Ints) -> None:
         """Add a member at its placement."""
-        fresh = max(0, int(placement.max()) + 1 - len(self))
-        self.kinds = np.pad(self.kinds, (0, fresh), constant_values=-1)
-        self.origin = np.pad(self.origin, ((0, fresh), (0, fresh), (0, 0)), constant_values=-1)
-        self._incoming = np.pad(self._incoming, (0, fresh))
-        for a, u in enumerate(placement):
-            for b, v in enumerate(placement):
-                if self.kinds[u, v] < 0:
-                    self.kinds[u, v] = example.kinds[a, b]
-                    self.origin[u, v] = example.member[a], example.member[b]
-                    self._incoming[v] += example.weights[a, b]
+        t = len(self)
+        if (size := int(placement.max()) + 1) > t:
+            kinds, origin, incoming = self.kinds, self.origin, self._incoming
+            self.kinds, self.origin = np.full((size, size), -1), np.full((size, size, 2), -1)
+            self._incoming = np.zeros(size)
+            self.kinds[:t, :t], self.origin[:t, :t], self._incoming[:t] = kinds, origin, incoming
+        for a, u in enumerate(placement.tolist()):
+            new = np.flatnonzero(self.kinds[u, placement] < 0)
+            at = placement[new]
+            self.kinds[u, at] = example.kinds[a, new]
+            self.origin[u, at, 0], self.origin[u, at, 1] = example.member[a], example.member[new]
+            self._incoming[at] += example.weights[a, new]
 
     def _cheapest(self, example: Example) -> list[int]:
         """Template vertex of each position, -1 for a new one."""

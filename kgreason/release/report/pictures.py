@@ -245,7 +245,7 @@ def _majorized(distance: Matrix, at: Matrix) -> Matrix:
     inverse = np.linalg.inv(np.diag(weight.sum(axis=0)) - weight + 1 / n)
     pull = weight * distance
     for _ in range(ROUNDS):
-        apart = np.hypot(*(at[:, None, axis] - at[:, axis] for axis in (0, 1)))
+        apart = np.sqrt(sum((at[:, None, axis] - at[:, axis]) ** 2 for axis in (0, 1)))
         ratio = pull / np.maximum(apart, 1e-9)
         at = inverse @ (ratio.sum(axis=1)[:, None] * at - ratio @ at)
     return at
