@@ -89,12 +89,12 @@ class Pipeline:
         if not first.probed:
             return LEAST, False
         work = sum(stage.work for stage in self.lookups)
-        each = work / first.probed
+        per_row = work / first.probed
         # the caller handles results one by one, and later those of threads than its own, which are near
         pays = work * (cores() - 1) >= RESULT * (last.found - last.omitted) * cores()
-        if not pays or left * each <= 2 * TASK:
+        if not pays or left * per_row <= 2 * TASK:
             return CHUNK, False
-        return max(1, min(CHUNK, int(TASK / each))), True
+        return max(1, min(CHUNK, int(TASK / per_row))), True
 
     def flow(self, batches: Batches) -> Batches:
         """Send batches through all stages."""
