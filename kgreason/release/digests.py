@@ -3,7 +3,7 @@
 An imprint is a small function of the files: for each file a digest of its bytes, order-independent digests of its lines
 (all, distinct, without the last field, last fields only), and digests of consecutive blocks of lines. They identify the
 type of a change and its location: the line for files of up to 256 lines. The imprint complements the certificate: of 30
-edits of one row in a release table (examples/ownership, 2,009 lines, KLONE, x = 2; a row removed or its weight
+edits of one row in a release table (a register of 291 companies, 2,009 lines, KLONE, x = 2; a row removed or its weight
 changed), `verify` detects all with the imprint but only one without it, since no image needs the other rows.
 """
 

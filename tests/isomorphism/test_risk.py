@@ -17,7 +17,7 @@ import kgreason
 from kgreason.base.progress import SILENT
 from kgreason.cli import app
 from kgreason.cli.risking import print_grid
-from kgreason.graph.generators import erdos_renyi
+from kgreason.graph.generators import erdos_renyi, ownership
 from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.isomorphism.risk.advice import Risk
 from kgreason.isomorphism.risk.candidate_counts import Exposure
@@ -203,10 +203,11 @@ def test_cost_of_klone() -> None:
 
 @pytest.mark.slow
 def test_cost_of_kguard() -> None:
-    folder = Path(kgreason.__file__).parents[1] / "examples" / "ownership"
-    found = kgreason.risk(folder / "control.vada", x=4)
+    rules = Path(kgreason.__file__).parents[1] / "examples" / "ownership" / "control.vada"
+    graph = ownership(300, np.random.default_rng(20))
+    found = kgreason.risk(rules, graph, x=4)
     method = next(m for m in found.advice.methods if m.options == found.advice.options == "-x 2..4")
-    result = kgreason.anonymize(folder / "control.vada", x=range(2, 5), seed=0)
+    result = kgreason.anonymize(rules, graph, x=range(2, 5), seed=0)
     figures = result.release.figures
     assert method.cost is not None
     assert method.cost.vertices.low <= figures["vertices_added"] <= method.cost.vertices.high

@@ -17,14 +17,14 @@ from sklearn.metrics import roc_auc_score
 
 import kgreason
 from kgreason.base.progress import SILENT
-from kgreason.graph.generators import scale_free
+from kgreason.graph.generators import ownership, scale_free
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
 from kgreason.isomorphism.anonymization import choose
 from kgreason.isomorphism.anonymizers import klone
 from kgreason.isomorphism.anonymizers.assembly import assemble
 from kgreason.isomorphism.anonymizers.weight_density import GRID
 from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
-from kgreason.isomorphism.arguments import anonymizable, read_graph
+from kgreason.isomorphism.arguments import anonymizable
 from kgreason.isomorphism.settings import Method, Settings
 from kgreason.language.check.program_checker import load_text
 from kgreason.reasoning.api import load
@@ -198,7 +198,7 @@ def test_values_of_synthetic_edges_where_sums_are_bounded(
 ) -> None:
     """Where little room is left, the few original weights that fit must not become marks of synthetic edges."""
     rules = load(Path(kgreason.__file__).parents[1] / "examples" / "ownership" / "control.vada")
-    graph, rules = read_graph(rules), anonymizable(rules)
+    graph, rules = ownership(300, np.random.default_rng(20)), anonymizable(rules)
     shares = []
     for seed in (1, 5, 6):
         rng = np.random.default_rng(seed)
