@@ -30,10 +30,10 @@ COMMANDS = {
     "anonymize": ("anonymize", *RULES),
     "verify": ("verify", "release", *RULES, "--mapping", "private"),
     "risk": ("risk", *RULES),
-    "people anonymize": ("people", "anonymize", "examples/people/people.toml", "-k", "3", "--out", "people"),
+    "people anonymize": ("people", "anonymize", "examples/people/people.toml", "-k", "3", "--force"),
     "links anonymize": (
         *("links", "anonymize", "examples/school/school.toml", "--sensitive", "friends"),
-        *("--strategy", "cluster-edge", "--out", "links"),
+        *("--strategy", "cluster-edge", "--force"),
     ),
 }
 
