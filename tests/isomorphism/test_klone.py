@@ -179,7 +179,7 @@ def test_few_vertices_are_added_to_a_large_graph() -> None:
     assert klone(graph).graph.n <= 3 * n + 5
 
 
-MEASURED = [(2, 2.2, 3.5), (3, 3.5, 6.6), (5, 6.0, 15.3)]
+MEASURED = [(2, 2.2, 3.5), (3, 3.5, 7.0), (5, 6.0, 16.6)]
 
 
 @pytest.mark.parametrize(("k", "least", "most"), quick(1, MEASURED))
