@@ -43,14 +43,12 @@ Bytes = Annotated[npt.NDArray[np.uint8], "uint8", 1]
 checked = False
 """Whether kernels that are called for the first time check their arrays in each call, for tests."""
 
-
 compiling: Callable[[int, int, bool], None] | None = None
 """Called while files are compiled with how many are compiled, how many will be, and whether the results are kept."""
 
 _LOCK = threading.Lock()
-_FUNCTIONS: dict[
-    str, Callable[..., Any]
-] = {}  # a kernel of each imported module of the package that has kernels
+# a kernel of each imported module of the package that has kernels
+_FUNCTIONS: dict[str, Callable[..., Any]] = {}
 _ENGINE = "__machine_code__"  # among the globals of a module: keeps its machine code alive
 
 
@@ -99,7 +97,6 @@ class Kernel(Inlined[P, R]):
 
 
 inlined, kernel = Inlined, Kernel  # as decorators
-
 
 _NUMBERS: dict[Any, Any] = {int: ctypes.c_int64, float: ctypes.c_double, bool: ctypes.c_int64}
 
@@ -161,10 +158,11 @@ def compiled(function: Callable[..., Any], processor: Processor) -> bytes:
     TypeError
         If a function cannot be compiled, for instance since it makes an array.
     """
-    from kgreason.base.kernel_compiler import compiled
+    from kgreason.base import kernel_compiler
 
-    own = [f for f in list(function.__globals__.values()) if isinstance(f, Kernel)]
-    return compiled([f.function for f in own if f.__module__ == function.__module__], processor)
+    found = [value for value in list(function.__globals__.values()) if isinstance(value, Kernel)]
+    own = [each.function for each in found if each.__module__ == function.__module__]
+    return kernel_compiler.compiled(own, processor)
 
 
 def first_kernel(module: str) -> Callable[..., Any]:

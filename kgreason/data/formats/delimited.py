@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.base import memory
-from kgreason.base.arrays import ArrowArray, arrow_csv, as_arrow, pa, pc, strings
+from kgreason.base.arrays import ArrowArray, arrow_csv, as_arrow, constant, pa, pc, strings
 from kgreason.base.errors import DataError
 from kgreason.data.fact_columns import NESTED, columns_of, fact_chunks, write_lines
 from kgreason.data.raw_table import Column, Raw, arrow_stream, decoded, open_bytes, read_block, texts
@@ -403,7 +403,7 @@ def _decimals(values: npt.NDArray[np.floating]) -> Column:
 def _quoted(text: Column, *, single: bool) -> Column:
     special = pc.match_substring_regex(text, r'[",\t\r\n]|^\s|\s$|^\x{FEFF}')
     if single:  # an empty line would not be read as a row
-        special = pc.or_(special, pc.equal(text, strings([""])[0]))
+        special = pc.or_(special, pc.equal(text, constant("")))
     if not pc.any(special).as_py():
         return text
     return pc.if_else(special, joined('"', pc.replace_substring(text, '"', '""'), '"'), text)
