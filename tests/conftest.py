@@ -5,12 +5,9 @@ from __future__ import annotations
 import atexit
 import gc
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import pytest
-import typer.main
-import typer.testing
 from hypothesis import HealthCheck, settings
 
 from kgreason.base import jit
@@ -18,7 +15,6 @@ from tests.folders import REAL
 from tests.postgres import Server, running
 
 jit.checked = True  # every kernel checks the arrays it gets
-typer.testing._get_command = cache(typer.main.get_command)  # the commands are read from their functions once
 
 # Who runs the tests gets the same verdict each time; `pytest --hypothesis-profile=explore` draws new inputs. The
 # numbers are how many inputs are tried of a hundred that a property asks for: few here, all in `.ci/run`. How long

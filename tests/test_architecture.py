@@ -190,7 +190,7 @@ FACES = ("kgreason.cli", "kgreason.__main__")
 
 def test_terminals_are_of_the_command_line_alone() -> None:
     inside = [p for p in FILES if not within(module(p), *FACES)]
-    assert [module(p) for p in inside if any(within(n, "typer", "rich") for n in imports(p))] == []
+    assert [module(p) for p in inside if any(within(n, "click", "rich") for n in imports(p))] == []
 
 
 def calls(path: Path) -> Iterator[str]:

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from kgreason.base.errors import KgreasonError
 from kgreason.cli import app

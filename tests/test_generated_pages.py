@@ -9,7 +9,6 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-import typer.main
 
 from kgreason.cli import app
 from kgreason.data.format_list import FUNCTIONS
@@ -50,8 +49,7 @@ def test_all_settings_are_on_one_page(reference: ModuleType) -> None:
 
 def test_all_commands_and_their_options(reference: ModuleType) -> None:
     text = reference.commands()
-    program = typer.main.get_command(app)
-    for name, command in program.commands.items():
+    for name, command in app.commands.items():
         for one, each in getattr(command, "commands", {"": command}).items():
             section = text.partition(f"# kgreason {name} {one}".rstrip() + "\n")[2].partition("\n## ")[0]
             told = section + text.partition("\n## kgreason")[0]

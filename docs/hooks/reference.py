@@ -168,16 +168,13 @@ def without_meaning(family: str, method: str, own: set[str]) -> str:
 
 def commands() -> str:
     """All commands, with the options that every command has first."""
-    import typer.main
-
     from kgreason.cli import app
 
-    program: Any = typer.main.get_command(app)
-    start = program.context_class(program, info_name="kgreason")
-    common = [p for p in program.params if "--help" not in p.opts]
+    start = app.context_class(app, info_name="kgreason")
+    common = [p for p in app.params if "--help" not in p.opts]
     parts = ["## Options of every command", parameters(common, start)]
     shared = {flag for each in common for flag in each.opts}
-    for name, command in program.commands.items():
+    for name, command in app.commands.items():
         parts += described(name, command, start, shared)
     return "\n\n".join(parts)
 

@@ -6,29 +6,28 @@ against it), 1 it is not, 2 bad usage or input.
 
 from __future__ import annotations
 
-import ast
 import io
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from functools import partial
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, TextIO, cast
+from typing import Any, Literal, TextIO, cast
 
-import typer
-import typer.main
-from typer.core import TyperCommand, TyperGroup
+import click
+from click.shell_completion import get_completion_class
 
 from kgreason.base.errors import KgreasonError
 from kgreason.base.interrupts import INTERRUPTED
 from kgreason.base.printable import Screen
 from kgreason.base.resources import VERSION
-from kgreason.cli.commands import MARKUP, shown, unwrapped
+from kgreason.cli.commands import Group, shown
 from kgreason.cli.config import find_config
-from kgreason.cli.error_messages import Kind, UsageError, explained, fail, give_json
-from kgreason.cli.options import COMMON, option, taking
+from kgreason.cli.error_messages import Kind, explained, fail, give_json
+from kgreason.cli.options import COMMON, option
 from kgreason.cli.run import Log, Run, complain, run_of, running
 
 # what `kgreason` alone shows: the commands in the order of the work
@@ -51,21 +50,12 @@ All commands: kgreason --help. One: kgreason risk --help.
 More: docs/terminal.md in the source."""
 
 
-class Commands(TyperGroup):
+class Program(Group):
     """Commands whose errors, those on the command line included, are printed in one way, and logged."""
 
-    def __init__(self, **more: Any) -> None:
-        super().__init__(**more)
-        self.commands: Any = LazyCommands(COMMANDS)
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help of the program; commands are not imported for it, which saves 0.1 s of 0.35 s."""
-        places = {name: place.split(".") for name, place in COMMANDS.items()}
-        self.commands = {
-            name: TyperCommand(name, help=_summaries(module)[function])
-            for name, (module, function) in places.items()
-        }
-        super().format_help(ctx, formatter)
+    def summaries(self) -> Iterator[tuple[str, str]]:
+        """Names of the commands, and the help of each, from the source: nothing is imported."""
+        yield from ((name, summary(name)) for name in COMMANDS)
 
     def main(self, args: Sequence[str] | None = None, *more: Any, **extra: Any) -> Any:
         """Carry out a command line, and leave with its exit code."""
@@ -73,15 +63,15 @@ class Commands(TyperGroup):
         with run_of(words) as run:
             try:
                 extra |= {"prog_name": extra.get("prog_name") or "kgreason", "standalone_mode": False}
-                code = super().main(args, *more, **extra)
-            except UsageError as error:
-                if type(error).__name__ == "NoArgsIsHelpError":  # of a group: its help, as the message
-                    print(error.format_message())
-                    sys.exit(0)
+                code = super().main(words, *more, **extra)
+            except click.exceptions.NoArgsIsHelpError as error:  # of a group: its help, as the message
+                print(error.format_message())
+                sys.exit(0)
+            except click.ClickException as error:
                 code = _fail(run, explained(error), "usage")
             except KgreasonError as error:
                 code = _fail(run, shown(error), "input", error)
-            except typer.Abort:
+            except click.Abort:
                 code = INTERRUPTED
             except Exception as defect:
                 text = f"error: a defect of kgreason: {type(defect).__name__}: {defect}"
@@ -132,55 +122,78 @@ COMMANDS = {
 }
 
 
-class LazyCommands(Mapping[str, Any]):
+class LazyCommands(Mapping[str, click.Command]):
     """Commands by name, imported on first use."""
 
-    def __init__(self, places: Mapping[str, str]) -> None:
-        self._places = places
-
-    def __getitem__(self, name: str) -> Any:
-        return _command(name, self._places[name])
+    def __getitem__(self, name: str) -> click.Command:
+        module, _, attribute = COMMANDS[name].partition(".")
+        found: click.Command = getattr(import_module(f"kgreason.cli.{module}"), attribute)
+        return found
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
+        return iter(COMMANDS)
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(COMMANDS)
 
 
-@cache
-def _summaries(module: str) -> dict[str, str]:
-    """Docstrings of commands, and help of groups of commands, from the source."""
-    found = {}
-    for node in ast.parse((Path(__file__).parent / f"{module}.py").read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.FunctionDef):
-            found[node.name] = unwrapped(ast.get_docstring(node) or "")
-        elif isinstance(node, ast.Assign) and ast.unparse(node.value).startswith("group("):
-            found[ast.unparse(node.targets[0])] = str(ast.literal_eval(cast(ast.Call, node.value).args[0]))
-    return found
+def summary(name: str) -> str:
+    """First paragraph of the help of a command, or of a group of commands, from the source: nothing is imported."""
+    module, _, attribute = COMMANDS[name].partition(".")
+    text = (Path(__file__).parent / f"{module}.py").read_text(encoding="utf-8")
+    found = re.search(rf'^def {attribute}\(.*?"""(.*?)(?:\n\n|""")', text, re.M | re.S)
+    found = found or re.search(rf'^{attribute} = group\(\s*"{name}",\s*"(.*?)",', text, re.M)
+    assert found is not None, name
+    return " ".join(found[1].split())
 
 
-@cache
-def _command(name: str, place: str) -> Any:
-    module, _, attribute = place.partition(".")
-    app = getattr(import_module(f"kgreason.cli.{module}"), attribute)
-    if not isinstance(app, typer.Typer):
-        function, app = app, typer.Typer(add_completion=False, rich_markup_mode=MARKUP)
-        app.command(name, help=unwrapped(function.__doc__ or ""))(function)
-    command = typer.main.get_command(app)
-    command.name = name
-    return command
+def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not context.resilient_parsing:
+        print(f"kgreason {VERSION}")
+        context.exit()
 
 
-app = typer.Typer(
-    name="kgreason",
+def _print_completion(context: click.Context, _: click.Parameter, shell: str | None) -> None:
+    kind = get_completion_class(shell) if shell and not context.resilient_parsing else None
+    if kind is not None:
+        print(kind(context.command, {}, "kgreason", "_KGREASON_COMPLETE").source())
+        context.exit()
+
+
+def _begin(config: Path | None) -> None:
+    context = click.get_current_context()
+    if context.invoked_subcommand is None:
+        print(TOUR)
+        return
+    found = running().config = find_config(config)
+    if found is not None:
+        context.default_map = found.defaults(context.command)
+
+
+_ends = partial(option, is_eager=True, expose_value=False)
+app = Program(
+    "kgreason",
     help="Reason over knowledge graphs, anonymize them against derived edges, and prove it.",
-    cls=Commands,
-    rich_markup_mode=MARKUP,
+    callback=_begin,
     invoke_without_command=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
+    params=[
+        option(
+            "--config FILE",
+            Path,
+            "Options of commands, by sections; default: kgreason.toml in the working directory.",
+        ),
+        _ends("--version", bool, "Print the version.", callback=_print_version),
+        _ends(
+            "--show-completion SHELL",
+            Literal["bash", "zsh", "fish", "powershell"],
+            "Print the completion script for a shell (docs/terminal.md).",
+            callback=_print_completion,
+        ),
+        *COMMON,
+    ],
 )
+app.commands = cast("Any", LazyCommands())
 
 
 def main() -> None:
@@ -192,29 +205,3 @@ def main() -> None:
             stream.reconfigure(errors="replace")
     sys.stderr = cast(TextIO, Screen(sys.stderr))  # tracebacks show data, too
     app()
-
-
-def _version(wanted: bool) -> None:
-    if wanted:
-        print(f"kgreason {VERSION}")
-        raise typer.Exit
-
-
-@app.callback()
-@taking(
-    *COMMON,
-    option(
-        "--config FILE",
-        Path | None,
-        "Options of commands, by sections; default: kgreason.toml in the working directory.",
-    ),
-    option("--version", bool, "Print the version.", callback=_version, is_eager=True),
-)
-def begin(context: typer.Context, config: Path | None, **_: Any) -> None:
-    """Reason over knowledge graphs, anonymize them against derived edges, and prove it."""
-    if context.invoked_subcommand is None:
-        print(TOUR)
-        return
-    found = running().config = find_config(config)
-    if found is not None:
-        context.default_map = found.defaults(context.command)

@@ -1,83 +1,115 @@
-"""What all commands share: the guard around errors, rule files and data, options without meaning, numbers, JSON."""
+"""What all commands share: errors of users, help, rule files and data, options without meaning, numbers, JSON."""
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
-from shutil import get_terminal_size
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, ParamSpec
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
 from kgreason.base.errors import CallError, DataError, Diagnostic, KgreasonError, ReleaseError, render_all
 from kgreason.base.interrupts import INTERRUPTED, NOTHING, leave_in_order
 from kgreason.base.printable import hidden, screened
 from kgreason.cli.error_messages import Kind, fail
-from kgreason.cli.options import ALLOW_FILES, COMMON, FILES, names, with_common
+from kgreason.cli.options import ALLOW_FILES, COMMON, FILES, names
 from kgreason.cli.run import all_letters, aloud, hushed, running, tell, tell_options
 
 if TYPE_CHECKING:
     from kgreason.language.check.checked_program import CheckedProgram
     from kgreason.people.file_schema import Schema
 
-P = ParamSpec("P")
 
-NARROW = 60  # columns of a terminal below which boxes would cut the names of options: help is plain there
-MARKUP: Literal["rich"] | None = "rich" if get_terminal_size().columns >= NARROW else None
+class Command(click.Command):
+    """A command; its help lists the options that every command has last."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, in two sections."""
+        params = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
+        common = [param for param in params if param in COMMON]
+        for title, listed in (
+            ("Options", [p for p in params if p not in common]),
+            ("Options of every command", common),
+        ):
+            records = [record for param in listed if (record := param.get_help_record(ctx))]
+            with formatter.section(title):
+                formatter.write_dl(records)
 
 
-def guarded(command: Callable[P, int]) -> Callable[P, None]:
-    """Turn errors of a user into one message and an exit code, and give a command the options that all have."""
+class Group(click.Group):
+    """Commands of one kind; its help lists them in their order."""
 
-    @wraps(command)
-    def carry_out(*args: P.args, **kwargs: P.kwargs) -> None:
-        for name in names(*COMMON, ALLOW_FILES):
-            kwargs.pop(name, None)
+    def list_commands(self, _: click.Context) -> list[str]:
+        """Names of the commands."""
+        return list(self.commands)
+
+    def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the names of the commands and the first sentence on each, whole."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(self.summaries()))
+
+    def summaries(self) -> Iterator[tuple[str, str]]:
+        """Names of the commands, and the first paragraph of the help of each."""
+        for name, command in self.commands.items():
+            yield name, " ".join(str(command.help).partition("\n\n")[0].split())
+
+
+def command(*options: click.Parameter) -> Callable[[Callable[..., int]], Command]:
+    """Turn a function that returns an exit code into a command.
+
+    The command has the given options, those of every command and, if it reads rules, ``--allow-files``. Errors of the
+    user become one message and an exit code.
+    """
+
+    def made(function: Callable[..., int]) -> Command:
+        about_rules = [ALLOW_FILES] * ("rules" in names(*options))
+        name = function.__name__.replace("_", "-")
+        params = [*options, *about_rules, *COMMON]
+        return Command(name, params=params, help=inspect.getdoc(function), callback=_guarded(function))
+
+    return made
+
+
+def _guarded(function: Callable[..., int]) -> Callable[..., int]:
+    @wraps(function)
+    def carry_out(**values: Any) -> int:
         try:
             leave_in_order()
             run = running()
-            run.json = bool(kwargs.get("as_json"))
-            run.begin(kwargs)
+            run.json = bool(values.get("as_json"))
+            run.begin(values)
             if run.config is not None and run.context is not None:
                 tell_options(run.config, run.context, quiet=run.quiet)
             with screened(), hushed(run.quiet):
-                code = command(*args, **kwargs)
+                return function(**values)
         except KgreasonError as error:
-            _stop(shown(error), "input", 2, error)
+            return _failed(shown(error), "input", 2, error)
         except BrokenPipeError:  # the reader of the output has ended
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            code = 1
+            return 1
         except OSError as error:
-            _stop(f"error: {error.filename or 'a file'}: {error.strerror or error}", "file", 2)
+            return _failed(f"error: {error.filename or 'a file'}: {error.strerror or error}", "file", 2)
         except MemoryError as error:
-            _stop(
+            return _failed(
                 f"error: there is not enough memory for this{': ' * bool(str(error))}{error}\n"
                 "  help: take a smaller graph, a higher --memory-limit or (to anonymize) a smaller k or x",
                 "memory",
                 2,
             )
         except KeyboardInterrupt as interrupt:
-            _stop(str(interrupt) or NOTHING, "interrupted", INTERRUPTED)
-        raise typer.Exit(code)
+            return _failed(str(interrupt) or NOTHING, "interrupted", INTERRUPTED)
 
-    return with_common(command, carry_out)
-
-
-def unwrapped(text: str) -> str:
-    """A docstring with one line for each paragraph, which the terminal breaks where it ends."""
-    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
+    return carry_out
 
 
-def group(help: str, *commands: Callable[..., None]) -> typer.Typer:
+def group(name: str, help: str, *commands: click.Command) -> Group:
     """Commands of one kind, called after their functions."""
-    app = typer.Typer(help=help, no_args_is_help=True, rich_markup_mode=MARKUP, add_completion=False)
-    for command in commands:
-        app.command(help=unwrapped(command.__doc__ or ""))(command)
-    return app
+    return Group(name, help=help, commands=commands)
 
 
 def shown(error: KgreasonError) -> str:
@@ -86,13 +118,11 @@ def shown(error: KgreasonError) -> str:
     return text if ": error[" in text or text.startswith("error") else f"error: {text}"
 
 
-def _stop(message: str, kind: Kind, code: int, error: KgreasonError | None = None) -> NoReturn:
-    raise typer.Exit(fail(hidden(message), kind, code, error))
+def _failed(message: str, kind: Kind, code: int, error: KgreasonError | None = None) -> int:
+    return fail(hidden(message), kind, code, error)
 
 
-def load_rules(
-    rules: Path, functions: Sequence[Path] | None = None, bound: Iterable[str] = ()
-) -> CheckedProgram:
+def load_rules(rules: Path, functions: Sequence[Path] = (), bound: Iterable[str] = ()) -> CheckedProgram:
     """Read a rule file, and before it the Python files that define functions; warnings go to standard error.
 
     `bound` are predicates whose facts ``--data`` names.
@@ -101,7 +131,7 @@ def load_rules(
     from kgreason.reasoning.api import load_functions
 
     check_no_table(rules)
-    for file in functions or ():
+    for file in functions:
         load_functions(file)
     program = load_file(rules, bound, allow_files=running().allow_files)
     warn(program.warnings, program)
@@ -133,12 +163,12 @@ def warn(warnings: Sequence[Diagnostic], program: CheckedProgram) -> None:
         tell(render_all(warnings, program.sources), "warning")
 
 
-def sources(data: Sequence[str] | None) -> dict[str, list[Any]]:
+def sources(data: Sequence[str]) -> dict[str, list[Any]]:
     """Read the values of ``--data``."""
     from kgreason.data.sources import parse_source
 
     found: dict[str, list[Any]] = {}
-    for text in data or ():
+    for text in data:
         predicate, source = parse_source(text)
         found.setdefault(predicate, []).append(source)
     return found
@@ -170,7 +200,7 @@ def is_schema(text: str) -> bool:
     return place.suffix == ".toml" or place.is_dir()
 
 
-def the_schema(files: Sequence[str] | None, kinds: Mapping[str, Any], flag: str = "FILE") -> Schema:
+def the_schema(files: Sequence[str], kinds: Mapping[str, Any], flag: str = "FILE") -> Schema:
     """The schema that `files` names, or that options give for files of people.
 
     Parameters
@@ -200,16 +230,14 @@ def the_schema(files: Sequence[str] | None, kinds: Mapping[str, Any], flag: str 
             hint = f"kgreason anonymize and kgreason links take them: --rules {text}"
             raise CallError(f"{text} is a rule file, which goes by an option", hint=hint)
     listed: dict[str, Any] = {
-        name: [one for text in kinds[name] or () for one in text.split(",")]
+        name: [one for text in kinds[name] for one in text.split(",")]
         for name in names(*FILES)
         if name != "table"
     }
     return schema_of_options(files, **listed, table=kinds["table"])
 
 
-def original_schemas(
-    files: Sequence[str] | None, kinds: Mapping[str, Any], *, several: bool
-) -> list[Path | Schema]:
+def original_schemas(files: Sequence[str], kinds: Mapping[str, Any], *, several: bool) -> list[Path | Schema]:
     """The schema of an original, or, of a series, one for each release."""
     if not files:
         if holding(kinds):
@@ -230,13 +258,13 @@ def holding(kinds: Mapping[str, Any]) -> bool:
     return any(kinds[name] for name in names(*FILES))
 
 
-def given(context: typer.Context, name: str, value: Any = True) -> Any:
+def given(name: str, value: Any = True) -> Any:
     """What an option says, or nothing if neither the command line nor kgreason.toml gives it."""
-    source = context.get_parameter_source(name)
+    source = click.get_current_context().get_parameter_source(name)
     return value if source is not None and source.name in ("COMMANDLINE", "DEFAULT_MAP") else None
 
 
-def refuse(context: typer.Context, names: Iterable[str], where: str, other: str = "") -> None:
+def refuse(names: Iterable[str], where: str, other: str = "") -> None:
     """Raise `CallError` for the first of some options that is given although it means nothing there.
 
     Parameters
@@ -248,9 +276,10 @@ def refuse(context: typer.Context, names: Iterable[str], where: str, other: str 
     other
         What to do other than to leave the option out.
     """
+    context = click.get_current_context()
     flags = {p.name: p.opts[0] for p in context.command.params}
     for name in names:
-        if given(context, name):
+        if given(name):
             hint = f"leave it out{', or ' * bool(other)}{other}"
             config = running().config
             line = None if config is None else config.line_of(context, name)

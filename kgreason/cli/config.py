@@ -9,12 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import typer
+import click
 
 from kgreason.base.errors import DataError
 from kgreason.base.setting_fields import parse_toml
-from kgreason.data.sources import parse_file
-from kgreason.language.check.file_access import files_of
 from kgreason.language.vocabulary import suggest
 
 NAME = "kgreason.toml"
@@ -173,7 +171,7 @@ class Config:
         """Error that points at a key, or at a section."""
         return DataError(str(self.file), message, self.place(path, key), hint=hint)
 
-    def line_of(self, context: typer.Context, name: str | None) -> str | None:
+    def line_of(self, context: click.Context, name: str | None) -> str | None:
         """Where the value of a parameter stands, as ``kgreason.toml:3``; `None`: not in this file."""
         source = context.get_parameter_source(name or "")
         if source is None or source.name != "DEFAULT_MAP":
@@ -184,7 +182,7 @@ class Config:
         line = next((n for n in lines if n is not None), None)
         return str(self.file) if line is None else f"{self.file}:{line}"
 
-    def flags(self, context: typer.Context) -> list[str]:
+    def flags(self, context: click.Context) -> list[str]:
         """Options of a command that come from the file."""
         return [p.opts[0] for p in context.command.params if self.line_of(context, p.name) is not None]
 
@@ -203,6 +201,9 @@ def _keys_of(param: Any) -> list[str]:
 
 def _files(text: str) -> Iterator[Path]:
     """The file that a text names as it stands, and those that it names as a source of data."""
+    from kgreason.data.sources import parse_file
+    from kgreason.language.check.file_access import files_of
+
     yield Path(text)
     source = parse_file(text)
     yield from files_of(source.path, source.kind("csv"), source.options)

@@ -10,15 +10,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-import typer
-
 from kgreason.base.errors import Diagnostic, KgreasonError, ProgramError, Span
 from kgreason.base.printable import hidden
 from kgreason.cli.run import all_letters, aloud, complain, running
 from kgreason.language.vocabulary import suggest
-
-# base of all errors of the command line, whichever library Typer has it from
-UsageError: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
 
 _EXTRA = re.compile(r"unexpected extra argument(?:s|\(s\))? \((.*)\)")
 _NO_COMMAND = re.compile(r"No such command '(.*?)'")
@@ -87,7 +82,7 @@ def explained(error: Any) -> str:
     context = getattr(error, "ctx", None)
     words = [word for word in running().words[:1] if not word.startswith("-")]
     name = command = " ".join(["kgreason", *words]) if context is None else context.command_path
-    message = " ".join(error.format_message().split()).replace("Value error, ", "").rstrip(".")
+    message = " ".join(error.format_message().split()).rstrip(".")
     message = message[:1].lower() + message[1:]
     param, config = getattr(error, "param", None), running().config
     if context is not None and param is not None and config is not None:

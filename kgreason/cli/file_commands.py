@@ -10,8 +10,8 @@ from kgreason.base.atomic_files import replacing
 from kgreason.base.errors import ReleaseError
 from kgreason.base.memory import limited
 from kgreason.cli import options, terminal
-from kgreason.cli.commands import check_free, counted, group, guarded, print_json
-from kgreason.cli.options import WRITTEN, Format, argument, option, taking
+from kgreason.cli.commands import check_free, command, counted, group, print_json
+from kgreason.cli.options import FORMATS, WRITTEN, Format, argument, option
 from kgreason.cli.reasoning import tell_alike
 from kgreason.cli.run import running, tell
 
@@ -21,15 +21,14 @@ if TYPE_CHECKING:
     from kgreason.graph.knowledge_graph import KnowledgeGraph
 
 
-@guarded
-@taking(
+@command(
     argument(
         "tables",
         list[str],
         "TABLE",
         "Tables of edges, perhaps of vertices, in any format that is read; options follow a question mark.",
     ),
-    option("--out FILE", Path | None, "Rule file to write; default: called after the first table."),
+    option("--out FILE", Path, "Rule file to write; default: called after the first table."),
     options.FORCE,
     options.AS_JSON,
 )
@@ -58,8 +57,7 @@ def init(tables: list[str], out: Path | None, force: bool, as_json: bool) -> int
     return 0
 
 
-@guarded
-@taking(
+@command(
     argument(
         "source",
         str,
@@ -69,11 +67,12 @@ def init(tables: list[str], out: Path | None, force: bool, as_json: bool) -> int
     argument(
         "target", str, "OUT", "File to write; options follow a question mark, 'own.mtx?labels=names.txt'."
     ),
-    option("--from", Format | None, "Format of IN; default: by its extension.", name="given"),
-    option("--to", Format | None, "Format of OUT; default: by its extension.", name="wanted"),
-    option("--name PRED", str | None, "Name of the table or relation; default: as OUT is called."),
+    option("--from FORMAT", Format, f"Format of IN: {FORMATS}; default: by its extension.", name="given"),
+    option("--to FORMAT", Format, "Format of OUT, as for --from; default: by its extension.", name="wanted"),
+    option("--name PRED", str, "Name of the table or relation; default: as OUT is called."),
     options.FORCE,
     options.MEMORY_LIMIT,
+    options.ALLOW_FILES,
     options.AS_JSON,
 )
 def convert(
@@ -109,12 +108,11 @@ def convert(
     return 0
 
 
-@guarded
-@taking(
+@command(
     argument(
         "folder", Path, "FOLDER", "Private folder of a release, or its report.json; or the release folder."
     ),
-    option("--out FILE", Path | None, "Where to write the page; default: report.html there."),
+    option("--out FILE", Path, "Where to write the page; default: report.html there."),
     options.FORCE,
     options.AS_JSON,
 )
@@ -178,11 +176,10 @@ def _report_json(folder: Path) -> Path:
     return file
 
 
-N = option("-n N", int, "Number of vertices.", 1000, min=1, max=100_000_000)
+N = option("-n N", int, "Number of vertices.", 1000, least=1, most=100_000_000)
 
 
-@guarded
-@taking(options.OUT, N, option("-m", int | None, "Number of edges; default n ln(n) / 2.", min=0), *WRITTEN)
+@command(options.OUT, N, option("-m", int, "Number of edges; default n ln(n) / 2.", least=0), *WRITTEN)
 def er(n: int, m: int | None, **more: Any) -> int:
     """Erdős–Rényi D(n, M) with uniform weights."""
     from kgreason.graph import generators
@@ -190,8 +187,7 @@ def er(n: int, m: int | None, **more: Any) -> int:
     return _graph(lambda rng: generators.erdos_renyi(n, m, rng), **more)
 
 
-@guarded
-@taking(
+@command(
     options.OUT,
     N,
     option("--alpha", float, "Exponent of the out-degree distribution, above 1.", 3.0),
@@ -205,8 +201,7 @@ def scale_free(n: int, alpha: float, economic: bool, **more: Any) -> int:
     return _graph(lambda rng: generators.scale_free(n, alpha, rng, economic=economic), **more)
 
 
-@guarded
-@taking(options.OUT, N, *WRITTEN)
+@command(options.OUT, N, *WRITTEN)
 def ownership(n: int, **more: Any) -> int:
     """Company ownership: groups, joint ventures, dispersed holders; incoming shares sum to at most 1."""
     from kgreason.graph import generators
@@ -238,4 +233,4 @@ def _graph(
     return 0
 
 
-generate_app = group("Make a random graph.", er, scale_free, ownership)
+generate_app = group("generate", "Make a random graph.", er, scale_free, ownership)

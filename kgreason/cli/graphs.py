@@ -7,12 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import typer
-
 from kgreason.base.errors import AnonymizationError, CallError
 from kgreason.cli import options, terminal
-from kgreason.cli.commands import given, guarded, load_rules, print_json, refuse, sources, tables
-from kgreason.cli.options import REQUIRED, names, option, rule_files, setting_option, taking
+from kgreason.cli.commands import command, given, load_rules, print_json, refuse, sources, tables
+from kgreason.cli.options import REQUIRED, names, option, rule_files, setting_option
 from kgreason.cli.releases import FOLDERS, check_releases, one_mapping, print_verdict, publish
 from kgreason.cli.run import complain, tell
 from kgreason.isomorphism.settings import MAX_SUBGRAPHS, Model, Settings
@@ -29,20 +27,23 @@ PUBLISHED_MAY_FAIL = (
     "publish it. Without `--mode published` every subgraph is protected."
 )
 K = setting_option(Settings, "k")
-X = setting_option(Settings, "x", range, parser=options.sizes)
+X = setting_option(Settings, "x", range, type=options.sizes)
 SETTINGS = options.settings_options(Settings, x=X)
 
 
-@guarded
-@taking(
+@command(
     options.RULES,
     options.DATA,
     *SETTINGS,
     *FOLDERS,
-    option("--format", options.Format | None, "Format of the released tables; default: that of the input."),
+    option(
+        "--format FORMAT",
+        options.Format,
+        f"Format of the released tables: {options.FORMATS}; default: that of the input.",
+    ),
     options.AS_JSON,
 )
-def anonymize(context: typer.Context, rules: Path, data: list[str] | None, **asked: Any) -> int:
+def anonymize(rules: Path, data: Sequence[str], **asked: Any) -> int:
     """Anonymize a graph under rules, and verify the release.
 
     Graphs of people and links have commands of their own: kgreason people, kgreason links.
@@ -50,7 +51,7 @@ def anonymize(context: typer.Context, rules: Path, data: list[str] | None, **ask
     from kgreason.isomorphism import api
 
     if asked["split"] is None:
-        refuse(context, ["keep_cuts"], "without --split", "say for instance --split 1000")
+        refuse(["keep_cuts"], "without --split", "say for instance --split 1000")
     chosen = {name: asked[name] for name in names(*SETTINGS)}
 
     def make(folders: Any) -> Any:
@@ -66,27 +67,26 @@ def anonymize(context: typer.Context, rules: Path, data: list[str] | None, **ask
     return code
 
 
-@guarded
-@taking(
+@command(
     options.RELEASE,
     options.RULES,
     options.DATA,
-    options.mapping_file(list[Path] | None),
+    options.mapping_file(list[Path]),
     K,
     X,
     option(
         "--certificate FILE",
-        Path | None,
+        Path,
         "The private folder, or the certificate.json in it: look the images up there, search for none.",
     ),
     option(
         "--sample N",
-        int | None,
+        int,
         "Decide only N connected subgraphs, drawn uniformly at random, and estimate δ with a 95 % confidence interval: "
         "for graphs with too many of them. --max-subgraphs then bounds those of one vertex less.",
-        min=1,
+        least=1,
     ),
-    option("--seed N", int | None, "Draw the same sample again.", min=0),
+    option("--seed N", int, "Draw the same sample again.", least=0),
     option(
         "--model",
         Model,
@@ -99,17 +99,16 @@ def anonymize(context: typer.Context, rules: Path, data: list[str] | None, **ask
         int,
         "Refuse graphs with more connected subgraphs of x vertices.",
         MAX_SUBGRAPHS,
-        min=1,
+        least=1,
         show_default="10^9",
     ),
     options.AS_JSON,
 )
 def verify(
-    context: typer.Context,
     release: str,
     rules: Path,
-    data: Sequence[str] | None,
-    mapping: Sequence[Path] | None,
+    data: Sequence[str],
+    mapping: Sequence[Path],
     model: Model,
     as_json: bool,
     **asked: Any,
@@ -127,7 +126,7 @@ def verify(
     known = one_mapping(mapping)
     check_releases([release], [] if known is None else [known])
     original, certificate = sources(data), asked["certificate"]
-    _tell_promise(context, release, model)
+    _tell_promise(release, model)
     program = load_rules(rules, bound=original)
     chosen = {name: asked[name] for name in ("k", "x", "sample", "seed", "max_subgraphs")} | {"model": model}
     with terminal.progress() as shown:
@@ -151,15 +150,14 @@ def verify(
     return print_verdict(found, terminal.verdict_rows, as_json=as_json)
 
 
-@guarded
-@taking(
+@command(
     options.RELEASE,
     options.mapping_file(Path, default=REQUIRED),
     options.RULES,
     options.DATA,
     options.AS_JSON,
 )
-def score(release: str, mapping: Path, rules: Path, data: Sequence[str] | None, as_json: bool) -> int:
+def score(release: str, mapping: Path, rules: Path, data: Sequence[str], as_json: bool) -> int:
     """Measure utility U and U△, fidelity, and how well a classifier detects synthetic vertices."""
     from kgreason.isomorphism import assessment
     from kgreason.isomorphism.report import score_items
@@ -176,7 +174,7 @@ def score(release: str, mapping: Path, rules: Path, data: Sequence[str] | None, 
     return 0
 
 
-def _tell_promise(context: typer.Context, release: str, model: str) -> None:
+def _tell_promise(release: str, model: str) -> None:
     """Tell of what a release says that it promises, where other numbers are asked for only by default."""
     from kgreason.isomorphism.folder import claim_of
     from kgreason.release.table_layout import README
@@ -186,8 +184,8 @@ def _tell_promise(context: typer.Context, release: str, model: str) -> None:
     if claim is None or (promised := claim[0]).model != model:
         return
     sizes = [] if promised.x is None else [*promised.also, promised.x]
-    others = given(context, "k") is None and promised.k != Settings.k
-    others |= given(context, "x") is None and bool(sizes) and sizes != [Settings.x]
+    others = given("k") is None and promised.k != Settings.k
+    others |= given("x") is None and bool(sizes) and sizes != [Settings.x]
     if others:
         x = "..".join(str(size) for size in dict.fromkeys((sizes[0], sizes[-1]))) if sizes else ""
         says, asks = (f"k = {promised.k}, x = {x}", f" -x {x}") if x else (f"k = {promised.k}", "")
@@ -241,7 +239,7 @@ def _pair(
 ATTACKERS = (
     option(
         "--knowledge",
-        list[str] | None,
+        list[str],
         "What the attacker knows; repeatable: part (or one of its rows, as part:weights+rules), degree, neighbourhood, "
         "hubs, refinement:I, seeds, all.",
         show_default="all",
@@ -250,9 +248,9 @@ ATTACKERS = (
     X,
     option(
         "--known N|A..B",
-        range | None,
+        range,
         "Vertices of the subgraphs that the attacker knows, at most 8.",
-        parser=options.sizes,
+        type=options.sizes,
         show_default="x, one less and one more",
     ),
     option(
@@ -261,26 +259,27 @@ ATTACKERS = (
         "Weights that the attacker knows; released is the worst case.",
         "released",
     ),
-    option("--targets", int, "Number of target vertices, and of target subgraphs of each size.", 300, min=1),
+    option(
+        "--targets", int, "Number of target vertices, and of target subgraphs of each size.", 300, least=1
+    ),
     option(
         "--seeds N|FILE",
-        str | None,
+        str,
         "How many vertices the attacker has already, or a file with a label a line.",
         show_default="10",
     ),
     option(
         "--drop SHARE",
-        float | None,
+        float,
         "Share of the released edges dropped as implausible.",
-        min=0,
-        max=1,
+        least=0,
+        most=1,
         show_default="as many as are synthetic",
     ),
 )
 
 
-@guarded
-@taking(
+@command(
     options.RELEASE,
     options.RULES,
     options.DATA,
@@ -288,16 +287,14 @@ ATTACKERS = (
     *ATTACKERS,
     option(
         "--other-rules FILE",
-        Path | None,
+        Path,
         "Rules of an attacker, if other than --rules.",
-        autocompletion=rule_files,
+        shell_complete=rule_files,
     ),
     options.SEED,
     options.AS_JSON,
 )
-def attack(
-    release: str, rules: Path, data: Sequence[str] | None, mapping: Path, as_json: bool, **asked: Any
-) -> int:
+def attack(release: str, rules: Path, data: Sequence[str], mapping: Path, as_json: bool, **asked: Any) -> int:
     """Simulate attackers with several kinds of knowledge, and report how many targets each identifies."""
     from kgreason.isomorphism import assessment
     from kgreason.isomorphism.reading import read_pair

@@ -7,16 +7,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from kgreason.base.errors import CallError
 from kgreason.cli import options, terminal
 from kgreason.cli.commands import (
     check_free,
+    command,
     counted,
     given,
     group,
-    guarded,
     holding,
     is_schema,
     load_rules,
@@ -25,7 +23,7 @@ from kgreason.cli.commands import (
     sources,
     the_schema,
 )
-from kgreason.cli.options import FILES, WRITTEN, names, option, rule_files, setting_option, taking
+from kgreason.cli.options import FILES, WRITTEN, names, option, rule_files, setting_option
 from kgreason.cli.releases import FOLDERS, PLAIN_FORMAT, check_releases, one_mapping, print_verdict, publish
 from kgreason.cli.run import tell
 from kgreason.links.settings import THRESHOLDS, Settings, Strategy
@@ -37,44 +35,45 @@ if TYPE_CHECKING:
     from kgreason.people.file_schema import Schema
 
 
-SENSITIVE = setting_option(Settings, "sensitive", list[str] | None)
-K = setting_option(Settings, "k", min=2, show_default="3")
+SENSITIVE = setting_option(Settings, "sensitive", list[str])
+K = setting_option(Settings, "k", least=2, show_default="3")
 SETTINGS = options.settings_options(Settings, sensitive=SENSITIVE, k=K)
-RULES = options.rules_file(
-    Path | None, "Rule file (.vada) whose edges are observed; then data are PRED=FILE."
-)
+RULES = options.rules_file(Path, "Rule file (.vada) whose edges are observed; then data are PRED=FILE.")
 ORIGINAL = option(
     "--original FILE",
-    list[str] | None,
+    list[str],
     "The original: its schema (.toml), or its files; under rules PRED=FILE. Repeatable.",
-    autocompletion=options.files_of_people,
+    shell_complete=options.files_of_people,
 )
 ADVERSARY = (
     option(
         "--noise NAME=P",
-        list[str] | None,
+        list[str],
         "Probability with which a link of an observed relation causes a sensitive one; repeatable, one for each.",
     ),
-    option("--leak", float, "Probability of a sensitive link without any observed cause.", 0.0, min=0, max=1),
+    option(
+        "--leak", float, "Probability of a sensitive link without any observed cause.", 0.0, least=0, most=1
+    ),
     option(
         "--thresholds P,...",
-        str | None,
+        str,
         "Pairs that are believed in with more than these probabilities are predicted.",
         show_default=",".join(f"{at:g}" for at in THRESHOLDS),
     ),
     option("--sharp", bool, "For constrained clusters: the attacker also uses which clusters are linked."),
-    option("--worlds", int, "With rules: number of random placements of the links of clusters.", 100, min=1),
+    option(
+        "--worlds", int, "With rules: number of random placements of the links of clusters.", 100, least=1
+    ),
 )
 
 
-@guarded
-@taking(options.SOURCES, RULES, *SETTINGS, *FOLDERS, PLAIN_FORMAT, options.AS_JSON, *FILES)
-def anonymize(context: typer.Context, data: Sequence[str] | None, rules: Path | None, **asked: Any) -> int:
+@command(options.SOURCES, RULES, *SETTINGS, *FOLDERS, PLAIN_FORMAT, options.AS_JSON, *FILES)
+def anonymize(data: Sequence[str], rules: Path | None, **asked: Any) -> int:
     """Release observed links by a strategy, without the sensitive relation, and verify the release."""
     from kgreason.links import api
 
     if rules is not None:
-        refuse(context, names(*FILES), "under rules")
+        refuse(names(*FILES), "under rules")
     sensitive = one_sensitive(asked["sensitive"])
     chosen = {name: asked[name] for name in names(*SETTINGS)} | {"sensitive": sensitive}
 
@@ -87,31 +86,27 @@ def anonymize(context: typer.Context, data: Sequence[str] | None, rules: Path | 
     return publish(make, terminal.anonymized_links_rows, asked)[1]
 
 
-@guarded
-@taking(
+@command(
     options.RELEASE,
     ORIGINAL,
-    options.mapping_file(list[Path] | None),
+    options.mapping_file(list[Path]),
     RULES,
     SENSITIVE,
     option(
         "--strategy",
-        Strategy | None,
+        Strategy,
         "How the release must have been made.",
         show_default="as the release says",
     ),
-    option(
-        "--percent", float | None, "Share that partial must have left out of each relation.", min=0, max=100
-    ),
+    option("--percent", float, "Share that partial must have left out of each relation.", least=0, most=100),
     K,
     options.AS_JSON,
     *FILES,
 )
 def verify(
-    context: typer.Context,
     release: str,
-    original: Sequence[str] | None,
-    mapping: Sequence[Path] | None,
+    original: Sequence[str],
+    mapping: Sequence[Path],
     rules: Path | None,
     as_json: bool,
     **asked: Any,
@@ -126,7 +121,7 @@ def verify(
     check_releases([release], [] if place is None else [place])
     known, sensitive = bool(original or rules), one_sensitive(asked["sensitive"])
     if not known:
-        refuse(context, ["percent"], "without the original", "name the original")
+        refuse(["percent"], "without the original", "name the original")
     if place is not None and not known:
         hint = "name it with --original"
         raise CallError("a mapping is named, but no original", hint=hint)
@@ -148,19 +143,18 @@ def verify(
     return print_verdict(found, terminal.links_rows, as_json=as_json)
 
 
-@guarded
-@taking(
+@command(
     options.RELEASE,
     ORIGINAL,
-    options.mapping_file(Path | None),
+    options.mapping_file(Path),
     options.rules_file(
-        Path | None, "Rules that the attacker infers by; with --original PRED=FILE also what is true."
+        Path, "Rules that the attacker infers by; with --original PRED=FILE also what is true."
     ),
     option(
         "--other-rules FILE",
-        Path | None,
+        Path,
         "Rules of an attacker, if other than --rules, which then define what is true.",
-        autocompletion=rule_files,
+        shell_complete=rule_files,
     ),
     SENSITIVE,
     *ADVERSARY,
@@ -168,7 +162,7 @@ def verify(
     options.AS_JSON,
     *FILES,
 )
-def attack(context: typer.Context, release: str, mapping: Path | None, as_json: bool, **asked: Any) -> int:
+def attack(release: str, mapping: Path | None, as_json: bool, **asked: Any) -> int:
     """Infer sensitive links from a release of links, and compare them with the truth."""
     from kgreason.links import api
     from kgreason.links.arguments import meaningless
@@ -181,17 +175,17 @@ def attack(context: typer.Context, release: str, mapping: Path | None, as_json: 
     if noise and (rules or other_rules):
         hint = "leave out --noise, or --rules; a rule has its probability by @label"
         raise CallError("an attacker infers by noise, or by rules", hint=hint)
-    in_files = holding(asked) or any(is_schema(text) for text in original or ())
+    in_files = holding(asked) or any(is_schema(text) for text in original)
     if other_rules and (rules is None or in_files):
         what = "--other-rules are an attacker's where --rules say what is true, and here they do not"
         raise CallError(what, hint="name the attacker's rules by --rules")
     by_rules = rules is not None
     if by_rules:
-        refuse(context, ["sharp"], "with --rules", "infer by --noise")
+        refuse(["sharp"], "with --rules", "infer by --noise")
     else:
-        refuse(context, ("worlds", "seed"), "with --noise", "infer by --rules")
+        refuse(("worlds", "seed"), "with --noise", "infer by --rules")
     chosen = {name: asked[name] for name in ("leak", "seed", "sharp")}
-    chosen["worlds"] = given(context, "worlds", asked["worlds"])
+    chosen["worlds"] = given("worlds", asked["worlds"])
     if asked["thresholds"] is not None:
         chosen["thresholds"] = [
             _number(part, "each of --thresholds") for part in asked["thresholds"].split(",")
@@ -202,12 +196,12 @@ def attack(context: typer.Context, release: str, mapping: Path | None, as_json: 
             hint = "say --noise NAME=P for each observed relation, or --rules FILE"
             raise CallError("neither noise nor rules of the attacker are named", hint=hint)
         for name, where in meaningless(found, by_rules=by_rules).items():
-            refuse(context, [name], where)
+            refuse([name], where)
         if by_rules:
             chosen["rules"] = load_rules(other_rules or rules, bound=found.graph.observed)
             sensitive = _the_sensitive(chosen["rules"], sensitive)
         else:
-            chosen["noise"] = _noise(noise or ())
+            chosen["noise"] = _noise(noise)
         # under rules triples only if anything says what they hold
         truth = _read_original(original, None if in_files else rules, asked, sensitive, shown)
         disclosed = api.attack(found, truth, mapping, progress=shown, **chosen)
@@ -218,14 +212,13 @@ def attack(context: typer.Context, release: str, mapping: Path | None, as_json: 
     return 0
 
 
-_most = partial(option, min=0)
-_probability = partial(option, min=0, max=1)
+_most = partial(option, least=0)
+_probability = partial(option, least=0, most=1)
 
 
-@guarded
-@taking(
+@command(
     options.OUT,
-    option("--students", int, "Number of students.", 100, min=1),
+    option("--students", int, "Number of students.", 100, least=1),
     _most("--classes", int, "Number of classes.", 10),
     _most("--groups", int, "Number of research groups.", 10),
     _most("--classes-each", int, "Classes that each student takes.", 2),
@@ -262,7 +255,7 @@ def generate(out: Path, seed: int | None, force: bool, as_json: bool, **asked: A
 
 
 def _read_original(
-    data: Sequence[str] | None,
+    data: Sequence[str],
     rules: Path | None,
     asked: Mapping[str, Any],
     sensitive: str | None,
@@ -280,7 +273,7 @@ def _read_original(
 
 
 def _schema(
-    files: Sequence[str] | None, asked: Mapping[str, Any], sensitive: str | None, flag: str = "FILE"
+    files: Sequence[str], asked: Mapping[str, Any], sensitive: str | None, flag: str = "FILE"
 ) -> Schema:
     schema = the_schema(files, asked, flag)
     if sensitive is None:
@@ -289,9 +282,9 @@ def _schema(
     return schema
 
 
-def one_sensitive(values: Sequence[str] | None) -> str | None:
+def one_sensitive(values: Sequence[str]) -> str | None:
     """The relation that ``--sensitive`` names; `CallError` if it names several: all but one would be published."""
-    names = [name.strip() for text in values or () for name in text.split(",")]
+    names = [name.strip() for text in values for name in text.split(",")]
     if len(names) > 1:
         rest = ", ".join(f'"{name}"' for name in names[1:])
         hint = (
@@ -303,9 +296,9 @@ def one_sensitive(values: Sequence[str] | None) -> str | None:
     return names[0] if names else None
 
 
-def _program_of(rules: Path, data: Sequence[str] | None) -> CheckedProgram:
+def _program_of(rules: Path, data: Sequence[str]) -> CheckedProgram:
     """Load rules whose facts may come from files that the command line names."""
-    return load_rules(rules, bound=[text.split("=", 1)[0] for text in data or ()])
+    return load_rules(rules, bound=[text.split("=", 1)[0] for text in data])
 
 
 def _the_sensitive(program: CheckedProgram, asked: str | None) -> str | None:
@@ -344,4 +337,6 @@ def _number(text: str, where: str) -> float:
     return float(number)
 
 
-app = group("Observed links that may disclose a sensitive relation.", anonymize, verify, attack, generate)
+app = group(
+    "links", "Observed links that may disclose a sensitive relation.", anonymize, verify, attack, generate
+)

@@ -7,21 +7,21 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
 from kgreason.base.errors import CallError
 from kgreason.cli import options, terminal
 from kgreason.cli.commands import (
     check_free,
+    command,
     counted,
     group,
-    guarded,
     original_schemas,
     print_json,
     refuse,
     the_schema,
 )
-from kgreason.cli.options import FILES, REQUIRED, WRITTEN, argument, names, option, taking
+from kgreason.cli.options import FILES, REQUIRED, WRITTEN, argument, names, option
 from kgreason.cli.releases import FOLDERS, PLAIN_FORMAT, check_releases, print_verdict, publish
 from kgreason.people.settings import PeopleModel, Settings
 
@@ -35,15 +35,14 @@ if TYPE_CHECKING:
 SETTINGS = options.settings_options(Settings)
 ORIGINAL = option(
     "--original FILE",
-    list[str] | None,
+    list[str],
     "The original: its schema (.toml), or its files, as anonymize takes them; repeatable.",
-    autocompletion=options.files_of_people,
+    shell_complete=options.files_of_people,
 )
 
 
-@guarded
-@taking(options.SOURCES, *SETTINGS, *FOLDERS, PLAIN_FORMAT, options.AS_JSON, *FILES)
-def anonymize(context: typer.Context, data: Sequence[str] | None, **asked: Any) -> int:
+@command(options.SOURCES, *SETTINGS, *FOLDERS, PLAIN_FORMAT, options.AS_JSON, *FILES)
+def anonymize(data: Sequence[str], **asked: Any) -> int:
     """Anonymize a graph of people, and verify the release."""
     from kgreason.people import api
 
@@ -53,7 +52,7 @@ def anonymize(context: typer.Context, data: Sequence[str] | None, **asked: Any) 
     settings = Settings(**{name: asked[name] for name in deciding})
     for name in settings.unused():
         other = settings.instead(name)
-        refuse(context, (name,), where, f"say --{other.replace('_', '-')}" if other else "")
+        refuse((name,), where, f"say --{other.replace('_', '-')}" if other else "")
 
     def make(folders: Any) -> Any:
         schema = the_schema(data, asked)
@@ -63,8 +62,7 @@ def anonymize(context: typer.Context, data: Sequence[str] | None, **asked: Any) 
     return publish(make, terminal.anonymized_people_rows, asked)[1]
 
 
-@guarded
-@taking(
+@command(
     argument("releases", list[str], "RELEASE", "Folder of the release; for kw-tad several, the latest last."),
     option(
         "--model",
@@ -77,19 +75,17 @@ def anonymize(context: typer.Context, data: Sequence[str] | None, **asked: Any) 
     ORIGINAL,
     option(
         "--mapping FILE",
-        list[Path] | None,
+        list[Path],
         "The private folder, or the table original,released in it; not for a release alone. For kw-tad one for each "
         "release.",
     ),
-    option("-k --k N", int | None, "Number of users that look the same, 2 or more.", min=2, show_default="3"),
+    option("-k --k N", int, "Number of users that look the same, 2 or more.", least=2, show_default="3"),
     option(
         "--k-values FILE",
-        str | None,
+        str,
         "For p-k-ad: table user,k, with users of the original, or of the release if no original is named.",
     ),
-    option(
-        "--window W", int | None, "For kw-tad: judge the last W releases; default: all that are named.", min=1
-    ),
+    option("--window W", int, "For kw-tad: judge the last W releases; default: all that are named.", least=1),
     option(
         "--all-edges",
         bool,
@@ -99,7 +95,7 @@ def anonymize(context: typer.Context, data: Sequence[str] | None, **asked: Any) 
     *FILES,
 )
 def verify(
-    releases: Sequence[str], mapping: Sequence[Path] | None, model: PeopleModel, as_json: bool, **asked: Any
+    releases: Sequence[str], mapping: Sequence[Path], model: PeopleModel, as_json: bool, **asked: Any
 ) -> int:
     """Decide whether a release of a graph of people satisfies a model.
 
@@ -109,7 +105,7 @@ def verify(
     from kgreason.people.api import verify as verify_people
     from kgreason.people.folder import read_published
 
-    mappings = mapping or []
+    mappings = mapping
     check_releases(releases, mappings)
     schemas: Sequence[Path | Schema] = original_schemas(asked["original"], asked, several=model == "kw-tad")
     k, k_values = asked["k"], asked["k_values"]
@@ -168,9 +164,8 @@ def _levels(file: str, release: Published, schemas: Sequence[Path | Schema], k: 
     return dict(zip(graph.labels.tolist(), read_levels(file, graph, k).tolist(), strict=True))
 
 
-@guarded
-@taking(options.RELEASE, options.mapping_file(Path, default=REQUIRED), ORIGINAL, options.AS_JSON, *FILES)
-def score(release: str, mapping: Path, original: Sequence[str] | None, as_json: bool, **asked: Any) -> int:
+@command(options.RELEASE, options.mapping_file(Path, default=REQUIRED), ORIGINAL, options.AS_JSON, *FILES)
+def score(release: str, mapping: Path, original: Sequence[str], as_json: bool, **asked: Any) -> int:
     """Measure what information a release of a graph of people keeps."""
     from kgreason.people import api
     from kgreason.people.folder import read_published
@@ -188,23 +183,22 @@ def score(release: str, mapping: Path, original: Sequence[str] | None, as_json: 
     return 0
 
 
-@guarded
-@taking(
+@command(
     options.RELEASE,
     options.mapping_file(Path, default=REQUIRED),
     ORIGINAL,
     option(
         "-k --k N",
-        int | None,
+        int,
         "How many candidates each user asks for.",
-        min=1,
+        least=1,
         show_default="as the release says",
     ),
-    option("--k-values FILE", str | None, "Table user,k: how many candidates each user asks for."),
+    option("--k-values FILE", str, "Table user,k: how many candidates each user asks for."),
     options.AS_JSON,
     *FILES,
 )
-def attack(release: str, mapping: Path, original: Sequence[str] | None, as_json: bool, **asked: Any) -> int:
+def attack(release: str, mapping: Path, original: Sequence[str], as_json: bool, **asked: Any) -> int:
     """Look for each user in a release by the values and numbers of links that an attacker may know.
 
     Exit code 0: each user has as many candidates as its level, for knowledge of what the release shows. 1: some have
@@ -240,17 +234,16 @@ def _range(text: str | tuple[int, int, int]) -> tuple[int, int, int]:
         return text
     if found := re.fullmatch(r"([0-9]{1,18})-([0-9]{1,18})-([0-9]{1,18})", text):
         return int(found[1]), int(found[2]), int(found[3])
-    raise typer.BadParameter(f"{text!r} is no range LOW-HIGH-STEP; say for instance 2-5-1 or 5-50-5")
+    raise click.BadParameter(f"{text!r} is no range LOW-HIGH-STEP; say for instance 2-5-1 or 5-50-5")
 
 
 RANGE = option(
-    "--range LOW-HIGH-STEP", Any, "The levels, as in 2-5-1 or 5-50-5.", "2-5-1", parser=_range, name="steps"
+    "--range LOW-HIGH-STEP", Any, "The levels, as in 2-5-1 or 5-50-5.", "2-5-1", type=_range, name="steps"
 )
 Steps = tuple[int, int, int]
 
 
-@guarded
-@taking(
+@command(
     options.OUT,
     options.SOURCES,
     RANGE,
@@ -268,8 +261,7 @@ def zipf(steps: Steps, alpha: float, seed: int | None, **more: Any) -> int:
     return _write_levels(lambda graph: zipf_levels(graph, *steps, alpha, rng), **more)
 
 
-@guarded
-@taking(options.OUT, options.SOURCES, RANGE, options.FORCE, options.AS_JSON, *FILES)
+@command(options.OUT, options.SOURCES, RANGE, options.FORCE, options.AS_JSON, *FILES)
 def te(steps: Steps, **more: Any) -> int:
     """Levels that grow with the number of a user's edges."""
     from kgreason.people.anonymity_levels import te_levels
@@ -280,7 +272,7 @@ def te(steps: Steps, **more: Any) -> int:
 def _write_levels(
     make: Callable[[PeopleGraph], Levels],
     out: Path,
-    data: Sequence[str] | None,
+    data: Sequence[str],
     force: bool,
     as_json: bool,
     **files: Any,
@@ -306,6 +298,11 @@ def _write_levels(
 
 
 app = group(
-    "Graphs of people: users with attributes, and relations between users.", anonymize, verify, attack, score
+    "people",
+    "Graphs of people: users with attributes, and relations between users.",
+    anonymize,
+    verify,
+    attack,
+    score,
+    group("generate-k", "Make up the k of each user, for experiments.", zipf, te),
 )
-app.add_typer(group("Make up the k of each user, for experiments.", zipf, te), name="generate-k")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from kgreason.base.errors import DataError, Diagnostic, KgreasonError, ProgramError, render_all
 from kgreason.base.memory import limited
@@ -15,8 +15,8 @@ from kgreason.base.printable import hidden
 from kgreason.cli import options, terminal
 from kgreason.cli.commands import (
     check_no_table,
+    command,
     counted,
-    guarded,
     load_rules,
     print_json,
     shown,
@@ -24,7 +24,7 @@ from kgreason.cli.commands import (
     warn,
 )
 from kgreason.cli.error_messages import finding
-from kgreason.cli.options import Format, argument, option, rule_files, taking
+from kgreason.cli.options import FORMATS, Format, argument, option, rule_files
 from kgreason.cli.run import aloud, complain, running, tell
 from kgreason.engine.limits import Limits
 
@@ -32,42 +32,40 @@ if TYPE_CHECKING:
     from kgreason.language.check.program_checker import Examined
 
 
-FUNCTIONS = option(
-    "--functions FILE.py", list[Path] | None, "Python file with @kgreason.function definitions."
-)
+FUNCTIONS = option("--functions FILE.py", list[Path], "Python file with @kgreason.function definitions.")
 LIMITS = (
     option(
         "--depth N",
         int,
         "How deep to nest nulls of one kind where rules are not warded, and so need a bound.",
         Limits().depth,
-        min=0,
+        least=0,
     ),
     option(
         "--rounds N",
         int,
         "How many rounds to carry out where recursion makes new values.",
         Limits().rounds,
-        min=1,
+        least=1,
     ),
     options.MEMORY_LIMIT,
     FUNCTIONS,
 )
 
 
-@guarded
-@taking(
-    argument("files", list[Path], "FILE", "Rule files.", autocompletion=rule_files),
+@command(
+    argument("files", list[Path], "FILE", "Rule files.", shell_complete=rule_files),
     option("--explain", bool, "Show positions of labelled nulls, and the effect of each rule on them."),
     FUNCTIONS,
+    options.ALLOW_FILES,
     options.AS_JSON,
 )
-def check(files: list[Path], explain: bool, functions: list[Path] | None, as_json: bool) -> int:
+def check(files: list[Path], explain: bool, functions: Sequence[Path], as_json: bool) -> int:
     """Print errors of rule files, their fragment, whether they commute, and what anonymize would refuse."""
     from kgreason.data.fact_writing import examine_whole
     from kgreason.reasoning.api import load_functions
 
-    for file in functions or ():
+    for file in functions:
         load_functions(file)
     allowed = running().allow_files
     for file in files:
@@ -160,9 +158,8 @@ def _told(file: Path, diagnostics: Sequence[Diagnostic]) -> list[dict[str, objec
     return [{**finding(d), "file": d.span.file if d.span else hidden(str(file))} for d in diagnostics]
 
 
-@guarded
-@taking(
-    argument("files", list[Path], "FILE", "Rule files; - is standard input.", autocompletion=rule_files),
+@command(
+    argument("files", list[Path], "FILE", "Rule files; - is standard input.", shell_complete=rule_files),
     option("--check", bool, "Change nothing; name the files that would change, and exit with 1."),
     options.AS_JSON,
 )
@@ -214,16 +211,15 @@ def _format_input() -> tuple[bool, str]:
     return formatted != text, formatted
 
 
-@guarded
-@taking(
+@command(
     options.RULES,
     options.DATA,
-    option("--output PRED", list[str] | None, "Derive PRED; default: every @output."),
-    option("--out DIR", Path | None, "Write a file per predicate into DIR, whatever @bind says."),
+    option("--output PRED", list[str], "Derive PRED; default: every @output."),
+    option("--out DIR", Path, "Write a file per predicate into DIR, whatever @bind says."),
     option(
         "--format FORMAT",
-        Format | None,
-        f"Format of the files in DIR: {', '.join(get_args(Format))}; default csv.",
+        Format,
+        f"Format of the files in DIR: {FORMATS}; default csv.",
     ),
     *LIMITS,
     option("--stats", bool, "Print the totals: facts, rounds, time, memory."),
@@ -232,11 +228,11 @@ def _format_input() -> tuple[bool, str]:
 )
 def reason(
     rules: Path,
-    data: list[str] | None,
-    output: list[str] | None,
+    data: Sequence[str],
+    output: Sequence[str],
     out: Path | None,
     format: Format | None,
-    functions: list[Path] | None,
+    functions: Sequence[Path],
     stats: bool,
     profile: bool,
     as_json: bool,
@@ -248,7 +244,7 @@ def reason(
     from kgreason.reasoning import api
 
     if format is not None and out is None:
-        raise typer.BadParameter("needs --out DIR, the folder of the files", param_hint="--format")
+        raise click.BadParameter("needs --out DIR, the folder of the files", param_hint="--format")
     limits = Limits(depth=bounds["depth"], rounds=bounds["rounds"], memory=bounds["memory_limit"])
     read, written_as = sources(data), format or "csv"
     program = load_rules(rules, functions, read)
@@ -286,13 +282,12 @@ def reason(
         return 0
 
 
-@guarded
-@taking(
+@command(
     options.RULES,
     argument("goal", str, "FACT", 'What to explain: \'control("a", "b")\'; variables fit any value.'),
     options.DATA,
-    option("--most N", int, "How many facts to explain where several fit.", 1, min=1),
-    option("--levels N", int | None, "Maximum number of levels of the proof.", min=1),
+    option("--most N", int, "How many facts to explain where several fit.", 1, least=1),
+    option("--levels N", int, "Maximum number of levels of the proof.", least=1),
     *LIMITS,
     options.AS_JSON,
     option("--dot", bool, "Print a graph for Graphviz."),
@@ -300,10 +295,10 @@ def reason(
 def explain(
     rules: Path,
     goal: str,
-    data: list[str] | None,
+    data: Sequence[str],
     most: int,
     levels: int | None,
-    functions: list[Path] | None,
+    functions: Sequence[Path],
     as_json: bool,
     dot: bool,
     **bounds: int,
@@ -312,7 +307,7 @@ def explain(
     from kgreason.reasoning import api
 
     if as_json and dot:
-        raise typer.BadParameter("choose it or --json, not both", param_hint="--dot")
+        raise click.BadParameter("choose it or --json, not both", param_hint="--dot")
     limits = Limits(depth=bounds["depth"], rounds=bounds["rounds"], memory=bounds["memory_limit"])
     read = sources(data)
     program = load_rules(rules, functions, read)

@@ -19,9 +19,7 @@ FOLDERS = (
     option("--force", bool, "Replace earlier releases in these folders."),
 )
 PlainFormat = Literal["csv", "tsv", "parquet"]
-PLAIN_FORMAT = option(
-    "--format", PlainFormat | None, "Format of the released tables; default: that of the input."
-)
+PLAIN_FORMAT = option("--format", PlainFormat, "Format of the released tables; default: that of the input.")
 
 
 def publish(
@@ -82,7 +80,7 @@ def check_releases(releases: Sequence[str], mappings: Sequence[Path] = ()) -> No
         check_settled(place)
 
 
-def one_mapping(mappings: Sequence[Path] | None) -> Path | None:
+def one_mapping(mappings: Sequence[Path]) -> Path | None:
     """The mapping of one release; `CallError` if several are named."""
     if mappings and len(mappings) > 1:
         raise CallError("several mappings are named", hint="say --mapping FILE once")

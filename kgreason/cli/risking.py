@@ -13,8 +13,8 @@ from kgreason.base.atomic_files import replacing
 from kgreason.base.errors import ReleaseError
 from kgreason.base.printable import printable, raw
 from kgreason.cli import options, terminal
-from kgreason.cli.commands import check_free, counted, guarded, load_rules, print_json, sources, tables
-from kgreason.cli.options import option, setting_option, taking
+from kgreason.cli.commands import check_free, command, counted, load_rules, print_json, sources, tables
+from kgreason.cli.options import option, setting_option
 from kgreason.cli.run import tell
 from kgreason.isomorphism.settings import MAX_EXAMINED, Settings
 from kgreason.release.digests import json_text
@@ -26,21 +26,20 @@ if TYPE_CHECKING:
 Line = tuple[str, ...]
 
 
-@guarded
-@taking(
+@command(
     options.RULES,
     options.DATA,
     option(
         "--population [PRED=]FILE",
-        list[str] | None,
+        list[str],
         "A graph in which an attacker looks for the vertices of this one; repeatable.",
     ),
     setting_option(Settings, "k"),
     option(
         "-x --x X|A..B",
-        range | None,
+        range,
         "Vertices of the part that an attacker knows, or several numbers, as in 2..4: 1 to 8.",
-        parser=options.sizes,
+        type=options.sizes,
         show_default="2..6",
     ),
     option(
@@ -48,19 +47,19 @@ Line = tuple[str, ...]
         int,
         "Number of connected subgraphs of x vertices above which only a random sample is examined.",
         MAX_EXAMINED,
-        min=1,
+        least=1,
     ),
     option(
-        "--exposed N", int, "Print the N vertices with the highest risk; keep the output secret.", 0, min=0
+        "--exposed N", int, "Print the N vertices with the highest risk; keep the output secret.", 0, least=0
     ),
-    option("--out FILE", Path | None, "Write all figures as JSON, readable by you alone."),
+    option("--out FILE", Path, "Write all figures as JSON, readable by you alone."),
     options.FORCE,
     options.AS_JSON,
 )
 def risk(
     rules: Path,
-    data: Sequence[str] | None,
-    population: Sequence[str] | None,
+    data: Sequence[str],
+    population: Sequence[str],
     exposed: int,
     out: Path | None,
     force: bool,
@@ -90,7 +89,7 @@ def risk(
         print_json(found.as_dict(exposed))
     else:
         call = ["kgreason", "anonymize", "--rules", str(rules)]
-        for table in data or ():
+        for table in data:
             call += ["--data", table]
         _print(found, exposed, [*call, "-k", str(found.k), *found.advice.options.split()])
     if exposed:

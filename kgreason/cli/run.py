@@ -18,7 +18,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, TextIO
 
-import typer
+import click
 
 from kgreason.base.errors import ReleaseError
 from kgreason.base.printable import hidden, printable
@@ -26,7 +26,6 @@ from kgreason.base.progress import Progress
 from kgreason.base.resources import VERSION
 from kgreason.cli.config import SUFFIX, Config
 
-_UNSAID = "context", "quiet", "log"
 _NOTHING: tuple[object, ...] = (None, [], ())
 
 
@@ -133,7 +132,7 @@ class Run:
     allow_files: bool = False
     log: Log | None = None
     config: Config | None = None
-    context: typer.Context | None = None
+    context: click.Context | None = None
     begun: bool = False
     json: bool = False
     answered: bool = False
@@ -150,9 +149,7 @@ class Run:
         log, self.log = self.log, None  # an error about the log cannot be logged
         log.refuse(parameters)
         log.write("start", f"kgreason {VERSION}: {shlex.join(['kgreason', *self.words])}")
-        given = {
-            name: value for name, value in parameters.items() if name not in _UNSAID and value not in _NOTHING
-        }
+        given = {name: value for name, value in parameters.items() if value not in _NOTHING}
         if given:
             log.write("parameters", json.dumps(given, default=_text, ensure_ascii=False))
         self.log, self.begun = log, True
@@ -233,7 +230,7 @@ def tell(text: str, kind: str = "note") -> None:
     print(printable(text), file=sys.stderr)
 
 
-def tell_options(config: Config, context: typer.Context, *, quiet: bool) -> None:
+def tell_options(config: Config, context: click.Context, *, quiet: bool) -> None:
     """Say which options of a command come from a file."""
     flags = config.flags(context)
     if flags:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numba  # noqa: F401
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import kgreason
 from kgreason.base.errors import DataError

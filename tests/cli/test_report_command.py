@@ -8,7 +8,7 @@ import stat
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
+from click.testing import CliRunner, Result
 
 from kgreason.cli import app
 from tests.conftest import OWNERSHIP

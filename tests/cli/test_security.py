@@ -18,7 +18,7 @@ from time import monotonic
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
+from click.testing import CliRunner, Result
 
 import kgreason
 from kgreason.base import caches
@@ -640,7 +640,7 @@ def test_what_a_configuration_says_is_told(here: Path) -> None:
 
 @says("A user who works in a folder of an unknown author")
 def test_modules_of_the_working_directory_are_not_imported(here: Path) -> None:
-    for name in ("numpy", "rich", "typer", "duckdb", "pyarrow", "signal", "sitecustomize"):
+    for name in ("numpy", "rich", "click", "duckdb", "pyarrow", "signal", "sitecustomize"):
         Path(f"{name}.py").write_text("open('mark', 'w')\nraise SystemExit(9)\n")
     rules("p(1).")
     variables = {**os.environ, "PYTHONPATH": str(ROOT)}

@@ -17,7 +17,7 @@ from time import monotonic, sleep
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
+from click.testing import CliRunner, Result
 
 import kgreason
 from kgreason.base.errors import DataError, KgreasonError, ProgramError, ReleaseError

@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from rich.console import Console
 from rich.progress import Progress as Bars
-from typer.testing import CliRunner
 
 from kgreason import reason
 from kgreason.base import cores, jit, memory

@@ -24,7 +24,7 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from kgreason import reason
 from kgreason.base.errors import DataError, EvaluationError, ProgramError, render_all

@@ -18,15 +18,14 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
-from typer.main import get_command
-from typer.testing import CliRunner
+from click import ClickException
+from click.testing import CliRunner
 
 import kgreason
 from kgreason.base import memory
 from kgreason.base.errors import KgreasonError
 from kgreason.cli import app
 from kgreason.cli.config import find_config
-from kgreason.cli.error_messages import UsageError
 from kgreason.data.fact_loading import load_facts, load_graph
 from kgreason.data.first_files import start
 from kgreason.data.sources import SourceSpec, parse_file
@@ -139,8 +138,7 @@ def _config(folder: Path) -> None:
     """Parse the options that a file gives to each command, without running it."""
     found = find_config(folder / "kgreason.toml")
     assert found is not None
-    root = get_command(app)
-    _parsed(root, found.defaults(root))
+    _parsed(app, found.defaults(app))
 
 
 def _parsed(group: Any, defaults: Mapping[str, Any]) -> None:
@@ -149,7 +147,7 @@ def _parsed(group: Any, defaults: Mapping[str, Any]) -> None:
         if hasattr(command, "commands"):
             _parsed(command, own)
         else:
-            with suppress(UsageError), command.make_context(name, [], default_map=own):
+            with suppress(ClickException), command.make_context(name, [], default_map=own):
                 pass
 
 

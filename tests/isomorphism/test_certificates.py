@@ -420,7 +420,7 @@ def test_no_forgery_makes_a_bad_release_hold(made: Anonymization, data: st.DataO
 
 
 def test_the_command_takes_a_certificate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from typer.testing import CliRunner
+    from click.testing import CliRunner
 
     from kgreason.cli import app
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
-from typer.testing import CliRunner
 
 import kgreason
 from kgreason.base.progress import SILENT

@@ -7,9 +7,9 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 from kgreason.cli import app
 from kgreason.language.check.affected_positions import affected_positions, written

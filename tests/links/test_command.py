@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner, Result
+from click.testing import CliRunner, Result
 
 import kgreason
 from kgreason.base.errors import AnonymizationError, CallError, DataError, ReleaseError
@@ -371,9 +371,9 @@ def test_options_that_do_not_go_together_are_refused(
         ((*SECRET, "--percent", 40), "percentage", "partial"),
         ((*SECRET, "--strategy", "intact", "-k", 4), "changes nothing", "cluster-edge"),
         ((*SECRET, "-k", 31), "31", "lower k"),
-        ((*SECRET, "--tau", 0.5), "no such option: --tau", "kgreason links anonymize --help"),
-        ((*SECRET, "--trials", 3), "no such option: --trials", "kgreason links anonymize --help"),
-        ((*SECRET, "--mode", "published"), "no such option: --mode", "kgreason links anonymize --help"),
+        ((*SECRET, "--tau", 0.5), "no such option '--tau'", "kgreason links anonymize --help"),
+        ((*SECRET, "--trials", 3), "no such option '--trials'", "kgreason links anonymize --help"),
+        ((*SECRET, "--mode", "published"), "no such option '--mode'", "kgreason links anonymize --help"),
         ((*SECRET, "own=own.csv"), "own=own.csv is of rules", "--rules"),
         ((*SECRET, "--clustering", "nonsense"), "nonsense", ""),
     ]
@@ -391,7 +391,7 @@ def test_options_that_do_not_go_together_are_refused(
             ("anonymize", "--method", "kguard", "--rules", rules),
             ("people", "anonymize", "s.toml", "--method", "ckga"),
         ):
-            assert f"no such option: {option[0]}" in refused(*words, *option)
+            assert f"no such option '{option[0]}'" in refused(*words, *option)
     assert not (tmp_path / "release").exists()
 
 
@@ -452,9 +452,9 @@ def test_what_verify_and_attack_lack_is_said(tmp_path: Path, table: str) -> None
     judge = ("links", "verify")
     assert "no mapping" in refused(*judge, release, "--original", table, *MUTUAL, *SECRET)
     assert "but no original" in refused(*judge, release, "--mapping", private)
-    assert "no such option: -x" in refused(*judge, release, "-x", 3)
-    assert "no such option: --sensitive" in refused("people", "verify", release, "--model", "k-ad", *SECRET)
-    assert "no such option: --percent" in refused("verify", release, "--percent", 3, "--rules", "r.vada")
+    assert "no such option '-x'" in refused(*judge, release, "-x", 3)
+    assert "no such option '--sensitive'" in refused("people", "verify", release, "--model", "k-ad", *SECRET)
+    assert "no such option '--percent'" in refused("verify", release, "--percent", 3, "--rules", "r.vada")
     truth = ("--original", table, *MUTUAL)
     to = ("links", "attack", release)
     assert "no mapping" in refused(*to, *truth, *SECRET, *NOISE)
@@ -472,9 +472,9 @@ def test_what_verify_and_attack_lack_is_said(tmp_path: Path, table: str) -> None
         *known, *truth, *SECRET, *NOISE, "--thresholds", "0.2,x"
     )
     assert "by noise, or by rules" in refused(*known, *truth, *SECRET, *NOISE, "--rules", "r.vada")
-    assert "no such option: --known" in refused(*known, *truth, *SECRET, *NOISE, "--known", 3)
+    assert "no such option '--known'" in refused(*known, *truth, *SECRET, *NOISE, "--known", 3)
     parts = ("attack", release, "--mapping", private)
-    assert "no such option: --leak" in refused(*parts, "--leak", 0.2)
+    assert "no such option '--leak'" in refused(*parts, "--leak", 0.2)
     assert "missing option '--rules'" in refused(*parts)
     assert "r.vada" in refused(*parts, "--rules", "r.vada")
     assert "no such release folder" in refused(

@@ -9,9 +9,9 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 import kgreason
 from kgreason.base.errors import DataError, NotRealizable

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 from kgreason.base.errors import AnonymizationError, DataError, KgreasonError, ReleaseError
 from kgreason.cli import app

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner, Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from typer.testing import CliRunner, Result
 
 from kgreason.base.errors import AnonymizationError, ReleaseError
 from kgreason.cli import app

@@ -16,8 +16,8 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from click.testing import CliRunner
 from scipy.stats import kendalltau
-from typer.testing import CliRunner
 
 import kgreason
 from kgreason.base.errors import DataError, ReleaseError
