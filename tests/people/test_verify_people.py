@@ -815,8 +815,8 @@ def test_the_schema_of_a_release_hides_nothing(written: Path) -> None:
     [
         ("release", "kgreason people verify: missing option '--model'"),
         ("release --model k-iso", "'k-iso' is not one of"),
-        ("release --model k-ad --rules r.vada", "no such option: --rules"),
-        ("release --model k-ad -x 2", "no such option: -x"),
+        ("release --model k-ad --rules r.vada", "no such option '--rules'"),
+        ("release --model k-ad -x 2", "no such option '-x'"),
         ("release --model k-ad --window 2", "k-ad is of one release: no window"),
         ("release release --model k-ad", "k-ad is of one release, and 2 are named"),
         ("release --model k-ad --k-values k.csv", "k-ad has one k for all users"),
@@ -844,4 +844,4 @@ def test_usage(written: Path, words: str, said: str) -> None:
 def test_a_graph_under_rules_has_no_window() -> None:
     result = CliRunner().invoke(app, ["verify", "release", "--rules", "r.vada", "--window", "2"])
     assert result.exit_code == 2
-    assert "no such option: --window" in result.stderr
+    assert "no such option '--window'" in result.stderr
