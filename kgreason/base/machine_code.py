@@ -110,7 +110,9 @@ def load(code: bytes) -> Any:
     llvm = _llvm()
     _initialize()
     machine = llvm.Target.from_default_triple().create_target_machine(jit=True, codemodel="jitdefault")
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)  # one engine each: no clashes
+    # One engine each: no clashes. llvmlite's memory manager puts code and constants side by side; the default one maps
+    # them apart, and where they are more than 2 GB apart, LLVM aborts the process.
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine, use_lmm=True)
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
     return engine

@@ -9,7 +9,7 @@ import re
 from functools import cache, partial
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal, Union, get_args, get_origin
 
 import click
 from click import Argument, Context, Option, Parameter
@@ -86,6 +86,7 @@ def _shown(path: Path, incomplete: str) -> str:
 
 _types = cache(types)
 Format = FileFormat
+_UNIONS = Union, UnionType  # of names of types, of types
 FORMATS = ", ".join(get_args(Format))
 REQUIRED = object()
 
@@ -185,7 +186,7 @@ def setting_option(settings: type, name: str, kind: Any = None, **more: Any) -> 
 def _read_as(kind: Any) -> Any:
     """Type by which the command line reads a value: a path or a name where Python takes other objects, too."""
     parts = (
-        {part for part in get_args(kind) if part is not NoneType} if isinstance(kind, UnionType) else {kind}
+        {part for part in get_args(kind) if part is not NoneType} if get_origin(kind) in _UNIONS else {kind}
     )
     if len(parts) == 1:
         return parts.pop()

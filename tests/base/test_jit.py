@@ -386,3 +386,38 @@ def test_an_interrupt_waits_for_the_compiler(monkeypatch: pytest.MonkeyPatch) ->
     finally:
         signal.signal(signal.SIGINT, before)
     assert done == ["whole"]
+
+
+# The address space has one hole of 20 kB at the top of 6 GB that nothing may use: code fits in, constants do not.
+FULL = """
+import ctypes
+import numpy as np
+from kgreason.people.anonymizers.degree_clusters import price
+
+PAGE, SIZE = 4096, 6 << 30
+libc = ctypes.CDLL(None)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+
+def reserve(size):
+    PRIVATE_ANONYMOUS_NORESERVE = 0x4022
+    return libc.mmap(None, size, 0, PRIVATE_ANONYMOUS_NORESERVE, -1, 0)
+
+degrees, members = np.array([[1], [2], [3]]), np.arange(3)[None].copy()
+target, top = np.zeros(1, dtype=np.int64), np.zeros(4, dtype=np.int64)
+import kgreason.base.machine_code
+kgreason.base.machine_code._initialize()
+start = reserve(SIZE)
+for size in (5 * PAGE, PAGE):
+    while reserve(size) > start:
+        pass
+libc.munmap(start + SIZE - 8 * PAGE, 5 * PAGE)
+print(price(degrees, members, np.array([3]), 0, 1.5, target, top))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="maps memory as Linux does")
+def test_code_and_constants_are_loaded_near_each_other() -> None:
+    done = subprocess.run([sys.executable, "-c", FULL], capture_output=True, text=True, check=True)
+    assert done.stdout == "2.5\n"
