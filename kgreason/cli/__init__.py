@@ -53,10 +53,6 @@ More: docs/terminal.md in the source."""
 class Program(Group):
     """Commands whose errors, those on the command line included, are printed in one way, and logged."""
 
-    def summaries(self) -> Iterator[tuple[str, str]]:
-        """Names of the commands, and the help of each, from the source: nothing is imported."""
-        yield from ((name, summary(name)) for name in COMMANDS)
-
     def main(self, args: Sequence[str] | None = None, *more: Any, **extra: Any) -> Any:
         """Carry out a command line, and leave with its exit code."""
         words = sys.argv[1:] if args is None else list(args)
@@ -102,7 +98,7 @@ def _named_log(run: Run) -> Log | None:
     return None if named is None else Log(named)
 
 
-# modules and functions of commands; a command is imported when it is called, or its help is shown
+# modules and functions of commands; a command is imported when it is called, or help is shown
 COMMANDS = {
     "init": "file_commands.init",
     "check": "reasoning.check",
@@ -135,16 +131,6 @@ class LazyCommands(Mapping[str, click.Command]):
 
     def __len__(self) -> int:
         return len(COMMANDS)
-
-
-def summary(name: str) -> str:
-    """First paragraph of the help of a command, or of a group of commands, from the source: nothing is imported."""
-    module, _, attribute = COMMANDS[name].partition(".")
-    text = (Path(__file__).parent / f"{module}.py").read_text(encoding="utf-8")
-    found = re.search(rf'^def {attribute}\(.*?"""(.*?)(?:\n\n|""")', text, re.M | re.S)
-    found = found or re.search(rf'^{attribute} = group\(\s*"{name}",\s*"(.*?)",', text, re.M)
-    assert found is not None, name
-    return " ".join(found[1].split())
 
 
 def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:

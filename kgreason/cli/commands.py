@@ -6,7 +6,7 @@ import inspect
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,14 +49,10 @@ class Group(click.Group):
         return list(self.commands)
 
     def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the names of the commands and the first sentence on each, whole."""
+        """Write the names of the commands and the first paragraph on each, whole."""
+        lines = [(name, str(command.help).partition("\n\n")[0]) for name, command in self.commands.items()]
         with formatter.section("Commands"):
-            formatter.write_dl(list(self.summaries()))
-
-    def summaries(self) -> Iterator[tuple[str, str]]:
-        """Names of the commands, and the first paragraph of the help of each."""
-        for name, command in self.commands.items():
-            yield name, " ".join(str(command.help).partition("\n\n")[0].split())
+            formatter.write_dl(lines)
 
 
 def command(*options: click.Parameter) -> Callable[[Callable[..., int]], Command]:
