@@ -214,7 +214,7 @@ def _delimiter_hint(raw: Raw) -> str | None:
     """Hint at another delimiter if the only column seems to hold all fields."""
     if raw.memory or len(raw.names) != 1:
         return None
-    first = raw.columns[0][0].as_py() if len(raw) and not raw.typed else ""
+    first = raw.columns[0][:1].to_pylist()[0] if len(raw) and not raw.typed else ""
     return other_delimiter(f"{raw.names[0]}{first}")
 
 

@@ -129,7 +129,7 @@ class Loader:
         return source, options, format in TABLES and (like is not None or not binds)
 
     def _options(self, source: SourceSpec, more: Mapping[str, str] | None = None) -> Options:
-        return replace(understood(source, more), allow_files=self.program.allow_files)
+        return replace(understood(source, more), allow_files=self.program.allow_files, cells=True)
 
     def load(self, predicate: str) -> Loaded | None:
         """Read all sources of a predicate; `None` if they have no rows and do not determine the kinds."""

@@ -12,6 +12,7 @@ import io
 import itertools
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -26,7 +27,7 @@ from kgreason.data.raw_table import Column, Raw, arrow_stream, decoded, open_byt
 from kgreason.data.source_options import Options, delimiter_of, other_delimiter
 from kgreason.data.targets import Target
 from kgreason.data.text_conversion import ABSENT
-from kgreason.data.value_conversion import joined, text
+from kgreason.data.value_conversion import Cells, joined, text
 from kgreason.engine.relations.fact_tables import Facts, Kind
 from kgreason.language.values import Null, Value
 
@@ -35,6 +36,13 @@ DECIMALS = 6
 NUMBER = re.compile(r"\s*[+-]?(\d[\d.,]*|[.,]\d+)([eE][+-]?\d+)?\s*%?\s*")
 _SAMPLE = 200  # records that decide whether the first is a header
 _START = 1 << 16  # characters of a file that contain its first line
+_SMALL = 1 << 18  # bytes up to which a file is read faster than Arrow is imported
+# cells that Arrow would convert to the same numbers, or leave unchanged
+_PLAIN = {
+    Kind.INT: re.compile(r"-?(0|[1-9][0-9]{0,14})"),
+    Kind.DOUBLE: re.compile(r"-?(0|[1-9][0-9]{0,8})(\.[0-9]{1,9})?"),
+    Kind.STRING: re.compile(r"[^\W\d_](.*\S)?"),
+}
 _FIELD = 1 << 24  # maximum characters of a field, the limit of Arrow
 _QUOTES = 1 << 20  # bytes per block when checking quotation marks
 _SHOWN = 20  # characters of a field in a message
@@ -64,7 +72,9 @@ def _read(path: Path, options: Options, delimiter: str) -> Raw:
     title_line, first = sample[0]
     header, doubt = _header(sample, options)
     names = _unique(first) if header else tuple(f"column{i + 1}" for i in range(len(first)))
-    columns = read_columns(path, options, delimiter, len(first), header=header)
+    columns = plain_cells(path, options, delimiter, len(first), header=header) if options.cells else None
+    if columns is None:
+        columns = read_columns(path, options, delimiter, len(first), header=header)
     reading = "names: say useHeaders=false if it is data"
     if not header:
         reading = "data: say useHeaders=true if it names columns"
@@ -124,6 +134,30 @@ def _unique(names: Sequence[str]) -> tuple[str, ...]:
         counts[bare] = counts.get(bare, 0) + 1
         unique.append(bare if counts[bare] == 1 else f"{bare}_{counts[bare]}")
     return tuple(unique)
+
+
+def plain_cells(
+    path: Path, options: Options, delimiter: str, width: int, *, header: bool
+) -> tuple[Cells, ...] | None:
+    """Read a small UTF-8 file of unquoted numbers and names without Arrow; `None` for any other file."""
+    usual = Options(delimiter=options.delimiter, header=options.header, columns=options.columns, cells=True)
+    if replace(options, allow_files=False) != usual or not path.is_file() or path.stat().st_size > _SMALL:
+        return None
+    try:
+        text = path.read_bytes().decode().replace("\r\n", "\n")
+    except UnicodeDecodeError:
+        return None
+    lines = text.removesuffix("\n").split("\n")[header:]
+    if not lines or '"' in text or "\r" in text or any(line.count(delimiter) != width - 1 for line in lines):
+        return None
+    cells = delimiter.join(lines).split(delimiter)
+    columns = []
+    for column in (cells[position::width] for position in range(width)):
+        kind = next((kind for kind, cell in _PLAIN.items() if all(map(cell.fullmatch, column))), None)
+        if kind is None:
+            return None
+        columns.append(Cells(column, kind))
+    return tuple(columns)
 
 
 def read_columns(
