@@ -14,7 +14,6 @@ from kgreason.base.cores import each
 from kgreason.base.errors import DataError
 from kgreason.data.formats.vertex_names import normal_spelling
 from kgreason.data.raw_table import Column, Raw
-from kgreason.data.row_conditions import filtered
 from kgreason.data.source_options import Options, other_delimiter
 from kgreason.data.text_conversion import infer, missing, plain
 from kgreason.data.value_conversion import UNFIT_HINT, CastError, Unfit, int64, is_text, joined
@@ -81,7 +80,11 @@ def select(raw: Raw, shape: Shape, options: Options) -> Selected:
     """Select columns by the options, the mapping or their positions."""
     if raw.vertices is not None:
         wanted = shape.arity == 1 if options.vertices is None else options.vertices
-        raw = filtered(raw.vertices if wanted else raw, options)
+        raw = raw.vertices if wanted else raw
+        if options.where is not None:
+            from kgreason.data.row_conditions import filtered  # imports lark
+
+            raw = filtered(raw, options)
         if wanted and shape.arity == 1 and options.columns is None:
             raw = keyed(raw)
     if not raw.columns:

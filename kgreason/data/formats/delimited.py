@@ -36,7 +36,7 @@ DECIMALS = 6
 NUMBER = re.compile(r"\s*[+-]?(\d[\d.,]*|[.,]\d+)([eE][+-]?\d+)?\s*%?\s*")
 _SAMPLE = 200  # records that decide whether the first is a header
 _START = 1 << 16  # characters of a file that contain its first line
-_SMALL = 1 << 18  # bytes up to which a file is read faster than Arrow is imported
+_SMALL = 1 << 19  # bytes up to which a file is read faster than Arrow is imported
 # cells that Arrow would convert to the same numbers, or leave unchanged
 _PLAIN = {
     Kind.INT: re.compile(r"-?(0|[1-9][0-9]{0,14})"),

@@ -14,7 +14,7 @@ from kgreason.base.printable import hidden
 from kgreason.base.resources import resource
 from kgreason.language.check.expressions import grown
 from kgreason.language.check.file_access import Reach, is_data
-from kgreason.language.syntax.parser import read
+from kgreason.language.syntax.kept_trees import read
 from kgreason.language.syntax.syntax_tree import Annotation, Clause, Constant, Program
 from kgreason.language.vocabulary import meant
 
