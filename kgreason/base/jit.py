@@ -24,7 +24,6 @@ from kgreason.base.cores import cores
 from kgreason.base.interrupts import deferred
 from kgreason.base.machine_code import ObjectFile, Processor, load, target
 from kgreason.base.resources import PACKAGE
-from kgreason.base.worker_processes import by_workers
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -178,6 +177,8 @@ def _compiled_at_first_use(function: Callable[..., Any]) -> bytes:
     package = list(_FUNCTIONS.items()) if function.__module__ in _FUNCTIONS else []
     missing = [module for module, of in package if object_file(of).read() is None]
     if kept and len(missing) > 1 and cores() > 1:
+        from kgreason.base.worker_processes import by_workers
+
         report(0, len(missing), kept)
         for done, _ in enumerate(by_workers("kgreason.base.kernel_builds:kept", missing), 1):
             report(done, len(missing), kept)

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 from kgreason.base.errors import DataError
 from kgreason.base.memory import always_limited, claim
 from kgreason.data.formats.delimited import DELIMITERS, records
-from kgreason.data.formats.neo4j import is_header
 from kgreason.data.raw_table import UNPACKING, Raw, damaged, open_bytes
 from kgreason.data.source_options import Options, normal, read_options
 from kgreason.data.sources import DATABASES, SourceSpec
@@ -118,7 +117,11 @@ def has_neo4j_header(source: SourceSpec, options: Options) -> bool:
     if kind not in DELIMITERS or options.header is False or not path.is_file():
         return False
     first = next(records(path, options, options.delimiter or DELIMITERS[kind]), None)
-    return first is not None and is_header(first[1])
+    if first is None or not any(":" in cell for cell in first[1]):
+        return False
+    from kgreason.data.formats.neo4j import is_header
+
+    return is_header(first[1])
 
 
 def format_of(source: SourceSpec) -> str:

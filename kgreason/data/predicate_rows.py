@@ -12,7 +12,6 @@ import numpy.typing as npt
 from kgreason.base.arrays import as_arrow, pa, pc
 from kgreason.base.cores import each
 from kgreason.base.errors import DataError
-from kgreason.data.formats.vertex_names import normal_spelling
 from kgreason.data.raw_table import Column, Raw
 from kgreason.data.source_options import Options, other_delimiter
 from kgreason.data.text_conversion import infer, missing, plain
@@ -97,6 +96,8 @@ def select(raw: Raw, shape: Shape, options: Options) -> Selected:
     ones = len(raw.columns) > width and options.weight is None
     columns = each(lambda i: _plain(raw, positions[i], shape.kinds[i]), range(len(positions)), 16 * len(raw))
     if options.normalize:
+        from kgreason.data.formats.vertex_names import normal_spelling
+
         ends = 2 if shape.edge else 1 if shape.node else len(columns)
         columns[:ends] = [normal_spelling(c) if is_text(c) else c for c in columns[:ends]]
     if options.prefix is not None:

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,11 +25,13 @@ from kgreason.base.errors import DataError
 from kgreason.data.fact_columns import NESTED, columns_of, fact_chunks, write_lines
 from kgreason.data.raw_table import Column, Raw, arrow_stream, decoded, open_bytes, read_block, texts
 from kgreason.data.source_options import Options, delimiter_of, other_delimiter
-from kgreason.data.targets import Target
 from kgreason.data.text_conversion import ABSENT
 from kgreason.data.value_conversion import Cells, joined, text
 from kgreason.engine.relations.fact_tables import Facts, Kind
 from kgreason.language.values import Null, Value
+
+if TYPE_CHECKING:
+    from kgreason.data.targets import Target
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 DECIMALS = 6
