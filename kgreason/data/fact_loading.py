@@ -155,6 +155,8 @@ def load_graph(program: CheckedProgram, data: Data, progress: Progress = SILENT)
     DataError
         As `load_facts`; also if a weight is outside [0,1], or a column name is a vertex or a number.
     """
+    from kgreason.graph.knowledge_graph import Relation
+
     loader = Loader(program, data, progress)
     if not program.edges:
         what = "the rules name no ground edges"

@@ -51,7 +51,7 @@ def examine_whole(path: str | Path, *, allow_files: bool = False) -> Examined:
             check()
         except DataError as error:
             wrong.append(Diagnostic("E302", error.message, span, hint=error.hint))
-    return replace(found, program=None, diagnostics=(*found.diagnostics, *wrong)) if wrong else found
+    return found._replace(program=None, diagnostics=(*found.diagnostics, *wrong)) if wrong else found
 
 
 def _check_query(source: SourceSpec, allow_files: bool) -> None:

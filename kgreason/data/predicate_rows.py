@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -45,8 +46,7 @@ class Shape:
     locations: Mapping[int, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Selected:
+class Selected(NamedTuple):
     """Columns of a predicate without rows that are skipped for missing cells; `rows` are row numbers in `raw`.
 
     If `ones`, the last column is not in the source but consists of weights 1. `holes` are the missing cells of each
@@ -252,7 +252,7 @@ def _present(selected: Selected, shape: Shape) -> Selected:
     options = selected.options
     if options.missing == "keep":
         filled = tuple(pc.fill_null(c, "") if is_text(c) else c for c in selected.columns)
-        selected = replace(selected, columns=filled)
+        selected = selected._replace(columns=filled)
         empty = [missing(c) & (not is_text(c)) for c in filled]
     else:
         blank = not selected.raw.typed or shape.edge or shape.node
@@ -261,11 +261,11 @@ def _present(selected: Selected, shape: Shape) -> Selected:
     if not holes.any():
         return selected
     if options.missing == "null" and not (shape.edge or shape.node):
-        return replace(selected, holes=tuple(empty))
+        return selected._replace(holes=tuple(empty))
     if options.missing != "skip":
         raise _empty(selected, shape, empty, holes)
     kept = tuple(c.filter(as_arrow(~holes)) for c in selected.columns)
-    return replace(selected, columns=kept, rows=selected.rows[~holes], skipped=int(holes.sum()))
+    return selected._replace(columns=kept, rows=selected.rows[~holes], skipped=int(holes.sum()))
 
 
 def _empty(selected: Selected, shape: Shape, empty: Sequence[Mask], holes: Mask) -> DataError:
