@@ -38,12 +38,12 @@ DECIMALS = 6
 NUMBER = re.compile(r"\s*[+-]?(\d[\d.,]*|[.,]\d+)([eE][+-]?\d+)?\s*%?\s*")
 _SAMPLE = 200  # records that decide whether the first is a header
 _START = 1 << 16  # characters of a file that contain its first line
-_SMALL = 1 << 19  # bytes up to which a file is read faster than Arrow is imported
-# cells that Arrow would convert to the same numbers, or leave unchanged
+_SMALL = 1 << 20  # bytes up to which a file is read faster than Arrow is imported
+# columns, a line a cell, that Arrow would convert to the same numbers, or leave unchanged
 _PLAIN = {
-    Kind.INT: re.compile(r"-?(0|[1-9][0-9]{0,14})"),
-    Kind.DOUBLE: re.compile(r"-?(0|[1-9][0-9]{0,8})(\.[0-9]{1,9})?"),
-    Kind.STRING: re.compile(r"[^\W\d_](.*\S)?"),
+    Kind.INT: re.compile(r"(?:-?(?:0|[1-9][0-9]{0,14})\n)++"),
+    Kind.DOUBLE: re.compile(r"(?:-?(?:0|[1-9][0-9]{0,8})(?:\.[0-9]{1,9})?\n)++"),
+    Kind.STRING: re.compile(r"(?:[^\W\d_](?:.*\S)?\n)++"),
 }
 _FIELD = 1 << 24  # maximum characters of a field, the limit of Arrow
 _QUOTES = 1 << 20  # bytes per block when checking quotation marks
@@ -155,7 +155,8 @@ def plain_cells(
     cells = delimiter.join(lines).split(delimiter)
     columns = []
     for column in (cells[position::width] for position in range(width)):
-        kind = next((kind for kind, cell in _PLAIN.items() if all(map(cell.fullmatch, column))), None)
+        written = "\n".join(column) + "\n"
+        kind = next((kind for kind, form in _PLAIN.items() if form.fullmatch(written)), None)
         if kind is None:
             return None
         columns.append(Cells(column, kind))
