@@ -149,10 +149,14 @@ def plain_cells(
         text = path.read_bytes().decode().replace("\r\n", "\n")
     except UnicodeDecodeError:
         return None
-    lines = text.removesuffix("\n").split("\n")[header:]
-    if not lines or '"' in text or "\r" in text or any(line.count(delimiter) != width - 1 for line in lines):
+    lines = text.removesuffix("\n")
+    if header:
+        lines = lines.partition("\n")[2]
+    mark = re.escape(delimiter)
+    line = rf"(?:[^{mark}\n]*+{mark}){{{width - 1}}}[^{mark}\n]*+"
+    if '"' in text or "\r" in text or not re.fullmatch(rf"(?:{line}\n)*+{line}", lines):
         return None
-    cells = delimiter.join(lines).split(delimiter)
+    cells = lines.replace("\n", delimiter).split(delimiter)
     columns = []
     for column in (cells[position::width] for position in range(width)):
         written = "\n".join(column) + "\n"
