@@ -2,7 +2,7 @@
 
 To parse a small rule file takes 45 ms of processor time, most of it for the import of lark, the tables of the grammar
 and the regular expression of its tokens; its tree is loaded in 1 ms. A text replaces another one of its file, of which
-there are 64. Texts with errors, and long ones, are parsed in each run.
+there are 64. Texts with errors, with facts, which may be private, and long ones are parsed in each run.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ def read(
     usual = not shared and not outer and len(text) <= _LONGEST
     kept = caches.read(name, __file__) if usual else None
     if kept is not None and kept.startswith(key):
-        program: Program = pickle.loads(kept[len(key) :])
-        return program, ()
+        return pickle.loads(kept[len(key) :]), ()
 
     from kgreason.language.syntax import parser  # imports lark
 
     found = parser.read(text, file, shared, outer)
-    if usual and not found[1]:
-        caches.write(name, __file__, key + pickle.dumps(found[0]))
+    program, errors = found
+    if usual and not errors and not any(program.facts):
+        caches.write(name, __file__, key + pickle.dumps(program), mode=0o600)
     return found
 
 
