@@ -1,4 +1,4 @@
-"""Cache folders for data reused between runs: machine code and parser tables.
+"""Cache folders for data reused between runs: machine code, parser tables and syntax trees.
 
 Cached content is executed, so nothing is read from where other users of the machine may write. Without cached parser
 tables `kgreason fmt` takes 0.24 s of processor time instead of 0.20 s; machine code is cached where the installation
@@ -49,15 +49,16 @@ def read(name: str, source: str | Path) -> bytes | None:
     return None
 
 
-def write(name: str, source: str | Path, content: bytes) -> None:
+def write(name: str, source: str | Path, content: bytes, mode: int = 0o666) -> None:
     """Store a file if a folder is writable, under a temporary name that is then renamed.
 
-    Concurrent readers see the complete file or none.
+    Concurrent readers see the complete file or none. The `mode` of the file is limited by the umask.
     """
     file = place(name, source)
     if file is not None:
         temporary = file.with_name(f"{name}.{os.getpid()}")
         with suppress(OSError):
+            temporary.touch(mode)
             temporary.write_bytes(content)
             temporary.replace(file)
 

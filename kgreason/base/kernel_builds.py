@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import shutil
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 from kgreason.base.atomic_files import replacing
@@ -17,7 +21,8 @@ def build() -> list[Path]:
 
     Returns
     -------
-    The object files, in `SHIPPED`, where those of other sources are deleted; empty if the platform has no baseline.
+    Shared libraries or object files, in `SHIPPED`, where those of other sources are deleted; empty if the platform has
+    no baseline.
 
     Raises
     ------
@@ -39,16 +44,28 @@ def build() -> list[Path]:
 
 
 def shipped(module: str) -> str:
-    """Compile the kernels of a module for the baseline, unless that is done; returns the name of the object file."""
+    """Compile the kernels of a module for the baseline, unless that is done; returns the name of the file."""
     importlib.import_module(module)
     function = first_kernel(module)
     processor = baseline()
     assert processor is not None
-    name = object_file(function).name(processor)
+    linker = shutil.which("ld") if sys.platform == "linux" else None
+    of = object_file(function)
+    name = of.library() if linker else of.name(processor)
     if not (SHIPPED / name).exists():
+        code = compiled(function, processor)
         with replacing(SHIPPED / name) as file:
-            file.write_bytes(sealed(compiled(function, processor)))
+            file.write_bytes(_linked(code, linker) if linker else sealed(code))
     return name
+
+
+def _linked(code: bytes, linker: str) -> bytes:
+    """Shared library of an object file; it names no version of the C library, whose functions the process has."""
+    with tempfile.TemporaryDirectory() as folder:
+        made, library = Path(folder, "made.o"), Path(folder, "made.so")
+        made.write_bytes(code)
+        subprocess.run([linker, "-shared", "-s", "-o", library, made], check=True)
+        return library.read_bytes()
 
 
 def kept(module: str) -> str:

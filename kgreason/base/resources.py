@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -53,6 +54,23 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
+@contextmanager
+def asleep() -> Iterator[None]:
+    """Let the threads of NumPy sleep until they have work, if the block is the first to import NumPy.
+
+    Those of its OpenBLAS would first wait in a busy loop of 2^26 cycles, which takes 0.04 s of processor time.
+    """
+    name = "OPENBLAS_THREAD_TIMEOUT"
+    if name in os.environ:
+        yield
+        return
+    os.environ[name] = "4"  # 2^4 cycles, the least
+    try:
+        yield
+    finally:
+        del os.environ[name]
+
+
 def lazily(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Make ``__getattr__`` and ``__dir__`` of a package, which keep its import fast.
 
@@ -90,7 +108,7 @@ def lazily(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], 
         module, original = origins()[name]
         if module == package:  # a module of the package
             return import_module(f"{module}.{original}")
-        with uncollected():
+        with uncollected(), asleep():
             found = getattr(import_module(module), original)
         setattr(sys.modules[package], name, found)
         return found

@@ -33,6 +33,7 @@ from kgreason.data.value_conversion import (
     EXPECTED,
     LARGE_HINT,
     CastError,
+    Cells,
     Objects,
     checked,
     int64,
@@ -145,8 +146,12 @@ def _check_exact(column: Column, found: npt.NDArray[np.float64]) -> None:
 
 def _strings(columns: Sequence[Column], symbols: Symbols) -> list[Codes]:
     """Encode text columns together, since the vertices of two columns mostly coincide."""
+    if not symbols.loaded and all(isinstance(column, Cells) for column in columns):
+        return [symbols.encode(column.values) for column in columns]
     texts, large = [], pa.large_string()
     for column in columns:
+        if isinstance(column, Cells):
+            column = column.arrow()
         bare = not isinstance(column, Objects) and not pa.types.is_timestamp(column.type)
         texts.append(column.cast(large) if bare else pa.array(list(map(text, column.to_pylist())), large))
     return np.split(symbols.load(texts), np.cumsum(list(map(len, texts)))[:-1])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -166,8 +167,7 @@ def note_sums(
         )
 
 
-@dataclass(frozen=True)
-class Titles:
+class Titles(NamedTuple):
     """Column names of a predicate in a table; if `doubtful`, they may be data."""
 
     names: tuple[str, ...]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -22,18 +23,19 @@ from kgreason.data.edge_checks import (
     note_sums,
     published,
 )
-from kgreason.data.formats.vertex_names import spelling_note
 from kgreason.data.program_tables import Data, Loader, no_data
 from kgreason.data.sources import SourceSpec
 from kgreason.engine.plan.static_kinds import deciding, infer
 from kgreason.engine.relations.fact_tables import Facts, Kind, Table, doubles
 from kgreason.engine.relations.rows import first_rows
 from kgreason.engine.relations.symbols import Codes, Symbols
-from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
 from kgreason.language.check.checked_program import CheckedProgram, Position
 from kgreason.language.check.genericity import met_by_vertices
 from kgreason.language.check.program_checker import restricted
 from kgreason.language.syntax.syntax_tree import Constant
+
+if TYPE_CHECKING:
+    from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
 
 
 def load_facts(
@@ -153,6 +155,8 @@ def load_graph(program: CheckedProgram, data: Data, progress: Progress = SILENT)
     DataError
         As `load_facts`; also if a weight is outside [0,1], or a column name is a vertex or a number.
     """
+    from kgreason.graph.knowledge_graph import Relation
+
     loader = Loader(program, data, progress)
     if not program.edges:
         what = "the rules name no ground edges"
@@ -228,6 +232,8 @@ def _numbered(codes: Codes, relations: Mapping[str, Relation], symbols: Symbols)
     order = np.argsort(first, kind="stable")[: np.count_nonzero(first < len(codes))]
     number = np.full(len(symbols), -1, dtype=np.int64)
     number[order] = np.arange(len(order))
+    from kgreason.graph.knowledge_graph import KnowledgeGraph
+
     labels = np.array(symbols.decode(order.tolist()), dtype=object)
     numbered = {
         name: replace(r, source=number[r.source], target=number[r.target]) for name, r in relations.items()
@@ -266,4 +272,6 @@ def note_of_spellings(program: CheckedProgram) -> str | None:
             found += [columns[position] for position in positions if position < len(columns)]
     if not found:
         return None
+    from kgreason.data.formats.vertex_names import spelling_note
+
     return spelling_note(loader.symbols.decode(np.unique(np.concatenate(found)).tolist()))

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from kgreason.base.atomic_files import pack, replacing
 from kgreason.base.errors import DataError, Diagnostic, ReleaseError, Span
 from kgreason.base.progress import SILENT, Progress
 from kgreason.data.format_list import FUNCTIONS, function_of, read_table, understood
@@ -51,7 +50,7 @@ def examine_whole(path: str | Path, *, allow_files: bool = False) -> Examined:
             check()
         except DataError as error:
             wrong.append(Diagnostic("E302", error.message, span, hint=error.hint))
-    return replace(found, program=None, diagnostics=(*found.diagnostics, *wrong)) if wrong else found
+    return found._replace(program=None, diagnostics=(*found.diagnostics, *wrong)) if wrong else found
 
 
 def _check_query(source: SourceSpec, allow_files: bool) -> None:
@@ -305,6 +304,8 @@ def write_plan(facts: Facts, plan: Plan, names: Mapping[str, Sequence[str]]) -> 
                     databases[database] = stack.enter_context(function_of(functions.write)(target))
                 databases[database](whole, predicate, columns, target)
                 continue
+            from kgreason.base.atomic_files import pack, replacing
+
             writers = {target.path: functions.write}
             if (beside := target.beside(table.arity)) is not None:
                 writers[beside] = functions.beside

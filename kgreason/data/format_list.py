@@ -12,9 +12,7 @@ from typing import Any, NamedTuple
 from kgreason.base.errors import DataError
 from kgreason.base.memory import always_limited, claim
 from kgreason.data.formats.delimited import DELIMITERS, records
-from kgreason.data.formats.neo4j import is_header
 from kgreason.data.raw_table import UNPACKING, Raw, damaged, open_bytes
-from kgreason.data.row_conditions import filtered, parse
 from kgreason.data.source_options import Options, normal, read_options
 from kgreason.data.sources import DATABASES, SourceSpec
 
@@ -106,7 +104,11 @@ def read_table(source: SourceSpec, options: Options | None = None) -> Raw:
         if neo4j:
             note = f"{source.path}: read as an import file of Neo4j, as its header says"
             raw = replace(raw, notes=(note, *raw.notes))
-        return raw if kind in DATABASES or raw.vertices is not None else filtered(raw, options)
+        if options.where is None or kind in DATABASES or raw.vertices is not None:
+            return raw
+        from kgreason.data.row_conditions import filtered  # imports lark
+
+        return filtered(raw, options)
 
 
 def has_neo4j_header(source: SourceSpec, options: Options) -> bool:
@@ -115,7 +117,11 @@ def has_neo4j_header(source: SourceSpec, options: Options) -> bool:
     if kind not in DELIMITERS or options.header is False or not path.is_file():
         return False
     first = next(records(path, options, options.delimiter or DELIMITERS[kind]), None)
-    return first is not None and is_header(first[1])
+    if first is None or not any(":" in cell for cell in first[1]):
+        return False
+    from kgreason.data.formats.neo4j import is_header
+
+    return is_header(first[1])
 
 
 def format_of(source: SourceSpec) -> str:
@@ -141,6 +147,8 @@ def understood(source: SourceSpec, more: Mapping[str, str] | None = None) -> Opt
     kind, location = source.kind(), source.location
     options = read_options(location, {**(more or {}), **source.options}, kind)
     if options.where is not None:
+        from kgreason.data.row_conditions import parse
+
         parse(location, options.where)
         if source.query is not None:
             raise DataError(location, "a query has no option where", hint="write WHERE into the query")

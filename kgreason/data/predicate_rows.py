@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,9 +13,7 @@ import numpy.typing as npt
 from kgreason.base.arrays import as_arrow, pa, pc
 from kgreason.base.cores import each
 from kgreason.base.errors import DataError
-from kgreason.data.formats.vertex_names import normal_spelling
 from kgreason.data.raw_table import Column, Raw
-from kgreason.data.row_conditions import filtered
 from kgreason.data.source_options import Options, other_delimiter
 from kgreason.data.text_conversion import infer, missing, plain
 from kgreason.data.value_conversion import UNFIT_HINT, CastError, Unfit, int64, is_text, joined
@@ -47,8 +46,7 @@ class Shape:
     locations: Mapping[int, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Selected:
+class Selected(NamedTuple):
     """Columns of a predicate without rows that are skipped for missing cells; `rows` are row numbers in `raw`.
 
     If `ones`, the last column is not in the source but consists of weights 1. `holes` are the missing cells of each
@@ -81,7 +79,11 @@ def select(raw: Raw, shape: Shape, options: Options) -> Selected:
     """Select columns by the options, the mapping or their positions."""
     if raw.vertices is not None:
         wanted = shape.arity == 1 if options.vertices is None else options.vertices
-        raw = filtered(raw.vertices if wanted else raw, options)
+        raw = raw.vertices if wanted else raw
+        if options.where is not None:
+            from kgreason.data.row_conditions import filtered  # imports lark
+
+            raw = filtered(raw, options)
         if wanted and shape.arity == 1 and options.columns is None:
             raw = keyed(raw)
     if not raw.columns:
@@ -94,6 +96,8 @@ def select(raw: Raw, shape: Shape, options: Options) -> Selected:
     ones = len(raw.columns) > width and options.weight is None
     columns = each(lambda i: _plain(raw, positions[i], shape.kinds[i]), range(len(positions)), 16 * len(raw))
     if options.normalize:
+        from kgreason.data.formats.vertex_names import normal_spelling
+
         ends = 2 if shape.edge else 1 if shape.node else len(columns)
         columns[:ends] = [normal_spelling(c) if is_text(c) else c for c in columns[:ends]]
     if options.prefix is not None:
@@ -214,7 +218,7 @@ def _delimiter_hint(raw: Raw) -> str | None:
     """Hint at another delimiter if the only column seems to hold all fields."""
     if raw.memory or len(raw.names) != 1:
         return None
-    first = raw.columns[0][0].as_py() if len(raw) and not raw.typed else ""
+    first = raw.columns[0][:1].to_pylist()[0] if len(raw) and not raw.typed else ""
     return other_delimiter(f"{raw.names[0]}{first}")
 
 
@@ -248,7 +252,7 @@ def _present(selected: Selected, shape: Shape) -> Selected:
     options = selected.options
     if options.missing == "keep":
         filled = tuple(pc.fill_null(c, "") if is_text(c) else c for c in selected.columns)
-        selected = replace(selected, columns=filled)
+        selected = selected._replace(columns=filled)
         empty = [missing(c) & (not is_text(c)) for c in filled]
     else:
         blank = not selected.raw.typed or shape.edge or shape.node
@@ -257,11 +261,11 @@ def _present(selected: Selected, shape: Shape) -> Selected:
     if not holes.any():
         return selected
     if options.missing == "null" and not (shape.edge or shape.node):
-        return replace(selected, holes=tuple(empty))
+        return selected._replace(holes=tuple(empty))
     if options.missing != "skip":
         raise _empty(selected, shape, empty, holes)
     kept = tuple(c.filter(as_arrow(~holes)) for c in selected.columns)
-    return replace(selected, columns=kept, rows=selected.rows[~holes], skipped=int(holes.sum()))
+    return selected._replace(columns=kept, rows=selected.rows[~holes], skipped=int(holes.sum()))
 
 
 def _empty(selected: Selected, shape: Shape, empty: Sequence[Mask], holes: Mask) -> DataError:

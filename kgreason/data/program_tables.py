@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -52,8 +52,7 @@ _KINDS = {
 }
 
 
-@dataclass(frozen=True)
-class Loaded:
+class Loaded(NamedTuple):
     """Typed rows of a predicate, source by source, with the column names of the first source.
 
     For ``@edge`` and ``@node`` predicates, `numbered` states whether all sources give the vertices as integers.
@@ -129,7 +128,7 @@ class Loader:
         return source, options, format in TABLES and (like is not None or not binds)
 
     def _options(self, source: SourceSpec, more: Mapping[str, str] | None = None) -> Options:
-        return replace(understood(source, more), allow_files=self.program.allow_files)
+        return replace(understood(source, more), allow_files=self.program.allow_files, cells=True)
 
     def load(self, predicate: str) -> Loaded | None:
         """Read all sources of a predicate; `None` if they have no rows and do not determine the kinds."""

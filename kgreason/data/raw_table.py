@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, cast
-from xml.parsers import expat
+from typing import IO, TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +19,9 @@ from kgreason.base import memory
 from kgreason.base.arrays import pa
 from kgreason.base.errors import DataError
 from kgreason.language.vocabulary import suggest
+
+if TYPE_CHECKING:
+    from xml.parsers import expat
 
 UNPACKING = (EOFError, gzip.BadGzipFile, zlib.error)
 """What the standard library raises at a damaged gzip file."""
@@ -227,6 +229,8 @@ def parse_xml(path: Path, parser: expat.XMLParserType, hint: str) -> None:
 
     `hint` is for a file that is not well-formed.
     """
+    from xml.parsers import expat
+
     file = str(path)
 
     def refuse_entity(name: str, *_: object) -> None:  # nested entities expand without bound

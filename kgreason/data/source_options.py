@@ -227,6 +227,8 @@ class Options:
         BODS: ``direct``, ``indirect``, ``unknown`` or ``any``; `None`: all except indirect interests.
     allow_files
         DuckDB: allow queries and views to read other files. Set by the caller only, never by a source.
+    cells
+        CSV and TSV: columns of small files may be `kgreason.data.value_conversion.Cells`. Set by the caller only.
     """
 
     delimiter: str | None = _option(None, delimiter_of, (*_LINES, "neo4j"))
@@ -264,6 +266,7 @@ class Options:
     share: str | None = _option(None, ("exact", "minimum", "maximum", "middle"), ("bods",))
     level: str | None = _option(None, ("direct", "indirect", "unknown", "any"), ("bods",))
     allow_files: bool = False
+    cells: bool = False
 
     @property
     def vertices(self) -> bool | None:

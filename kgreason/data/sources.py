@@ -157,28 +157,31 @@ def _parse_address(text: str) -> SourceSpec:
 
 def sources_of(predicate: str, given: Any, arity: int | None) -> list[SourceSpec | Raw]:
     """Files and tables of one predicate."""
-    from kgreason.data.library_imports import is_table
-
-    several = isinstance(given, (list, tuple)) and len(given) > 0
-    if several and arity not in (None, 1) and _is_row(given, arity):
+    if not isinstance(given, list | tuple) or not given:
+        return [_source(predicate, given)]
+    if arity not in (None, 1) and _is_row(given, arity):
         shown = repr(tuple(given))
         hint = f"put it into a list: [{shown}]"
         raise DataError(f"<{predicate}>", f"{shown} is one row, not a table", hint=hint)
-    values = arity == 1 and several and any(isinstance(g, str) for g in given)
-    if several and not values and all(isinstance(g, (str, Path, SourceSpec)) or is_table(g) for g in given):
+    values = arity == 1 and any(isinstance(g, str) for g in given)
+    if not values and all(_is_source(g) for g in given):
         return [_source(predicate, g) for g in given]
     return [_source(predicate, given)]
 
 
 def _is_row(given: list[object] | tuple[object, ...], arity: int | None) -> bool:
     """Whether a collection is a single row, rather than rows, tables or file names."""
-    from kgreason.data.library_imports import is_table
-
     if all(isinstance(g, str) for g in given):
         return len(given) == arity and not any("." in str(g) or "/" in str(g) for g in given)
-    return all(
-        isinstance(g, str) or not (isinstance(g, Iterable | Path | SourceSpec) or is_table(g)) for g in given
-    )
+    return all(isinstance(g, str) or not (isinstance(g, Iterable) or _is_source(g)) for g in given)
+
+
+def _is_source(given: object) -> bool:
+    if isinstance(given, str | Path | SourceSpec):
+        return True
+    from kgreason.data.library_imports import is_table
+
+    return is_table(given)
 
 
 def _source(predicate: str, given: object) -> SourceSpec | Raw:

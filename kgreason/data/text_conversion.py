@@ -18,6 +18,7 @@ from kgreason.data.value_conversion import (
     LARGE_HINT,
     UNFIT_HINT,
     CastError,
+    Cells,
     Large,
     Objects,
     Unfit,
@@ -84,6 +85,8 @@ def plain(column: Column, wanted: Kind | None = None) -> Column:
         raise column.error
     if isinstance(column, Large):
         return column.wanted(wanted)
+    if isinstance(column, Cells) and not column.fit(wanted):
+        return column.arrow()
     if isinstance(column, Objects):
         return column
     kind = column.type
@@ -228,6 +231,8 @@ def infer(column: Column, decimal: str = ".") -> Kind:
 
     Digits with leading zeros, or more than 18 digits, are names, not numbers.
     """
+    if isinstance(column, Cells):
+        return column.kind
     if isinstance(column, Objects):
         types = {type(v) for v in column}
         if Null in types:
@@ -246,6 +251,12 @@ def infer(column: Column, decimal: str = ".") -> Kind:
 
 def coded(column: Column, kind: Kind, *, percent: bool = False, decimal: str = ".") -> Codes:
     """Encode a `plain` column of numbers, truth values or dates without missing cells; see `Kind`."""
+    if isinstance(column, Cells):
+        if percent or not column.fit(kind):
+            return coded(column.arrow(), kind, percent=percent, decimal=decimal)
+        if kind is Kind.INT:
+            return np.fromiter(map(int, column), np.int64, len(column))
+        return doubles(np.fromiter(map(float, column), np.float64, len(column)))
     if isinstance(column, Objects):
         row = next((i for i, value in enumerate(column) if isinstance(value, Null)), 0)
         raise CastError(row, text_of(column[row]), EXPECTED[kind])

@@ -107,6 +107,32 @@ class Objects(Sequence[Any]):
         return np.array([_holed(v) for v in self.values], dtype=bool)
 
 
+class Cells(Objects):
+    """Texts of a small file: all integers of few digits, all such decimals, or all names without outer blanks.
+
+    They stand for an Arrow array, whose import a small run then avoids (0.07 s); `arrow` makes it.
+    """
+
+    def __init__(self, values: Iterable[str], kind: Kind) -> None:
+        super().__init__(values)
+        self.kind = kind
+
+    def __getitem__(self, row: Any) -> Any:
+        return Cells(self.values[row], self.kind) if isinstance(row, slice) else self.values[row]
+
+    def missing(self) -> npt.NDArray[np.bool_]:
+        """No cell is missing."""
+        return np.zeros(len(self), dtype=np.bool_)
+
+    def fit(self, kind: Kind | None) -> bool:
+        """Whether NumPy, or Python for strings, converts all cells to a kind, by default to their own."""
+        return kind in (None, self.kind, Kind.STRING) or (kind, self.kind) == (Kind.DOUBLE, Kind.INT)
+
+    def arrow(self) -> Column:
+        """The texts as an Arrow array."""
+        return pa.array(self.values, pa.large_string())
+
+
 class Large(Objects):
     """A column with numbers that no single numeric type represents; the consumer decides how to convert them.
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -69,8 +68,7 @@ def _best(group: Codes, value: Codes, *, greatest: bool) -> Codes:
     return np.asarray(value == top[group])
 
 
-@dataclass(frozen=True)
-class _Columns:
+class _Columns(NamedTuple):
     """Columns of a table as numbers with the order of the values; positions count from 1."""
 
     table: Table

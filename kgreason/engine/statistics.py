@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class RoundStats:
+class RoundStats(NamedTuple):
     """Statistics of one rule in one round: derived facts, new facts and seconds.
 
     In a separable stratum a round is one step of all walks, and the seconds are proportional to the facts tried.
@@ -20,8 +18,7 @@ class RoundStats:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class JoinStats:
+class JoinStats(NamedTuple):
     """Statistics of one join of a rule: bindings looked up, resulting bindings and seconds."""
 
     rule: str
@@ -31,8 +28,7 @@ class JoinStats:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class RuleStats:
+class RuleStats(NamedTuple):
     """Statistics of one rule, by its text; that of a join split off by the planner begins with ``#join``.
 
     `facts` counts new facts (or improved values of keyed facts), and `tried` all derived facts; with an aggregate,
@@ -46,8 +42,7 @@ class RuleStats:
     rounds: tuple[RoundStats, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class StratumStats:
+class StratumStats(NamedTuple):
     """Statistics of one stratum.
 
     `walks` is the number of values for which a separable stratum was evaluated independently (`separable_strata`), 0 if
@@ -63,8 +58,7 @@ class StratumStats:
     joins: tuple[JoinStats, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Stats:
+class Stats(NamedTuple):
     """Statistics of an evaluation by stratum; `seconds` includes planning and loading.
 
     After restarts because of unified nulls, `strata` describes the last run and `restarts` counts the restarts.
@@ -91,7 +85,7 @@ class Stats:
 
     def as_dict(self, *, profile: bool = False) -> dict[str, Any]:
         """JSON-compatible dictionary; rounds and joins only with `profile`."""
-        found = asdict(self)
+        found: dict[str, Any] = _as_dicts(self)
         for stratum in found["strata"] if not profile else ():
             del stratum["joins"]
             for rule in stratum["rules"]:
@@ -102,6 +96,12 @@ class Stats:
         """The `count` slowest joins, slowest first."""
         joins = (join for stratum in self.strata for join in stratum.joins)
         return sorted(joins, key=lambda join: -join.seconds)[:count]
+
+
+def _as_dicts(value: Any) -> Any:
+    if hasattr(value, "_asdict"):
+        return {name: _as_dicts(part) for name, part in value._asdict().items()}
+    return tuple(map(_as_dicts, value)) if isinstance(value, tuple) else value
 
 
 class Recorder:

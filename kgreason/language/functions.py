@@ -7,11 +7,10 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType, ModuleType
-from typing import Any, TypeVar, get_type_hints, overload
+from typing import Any, NamedTuple, TypeVar, get_type_hints, overload
 
 from kgreason.base.errors import DataError
 from kgreason.language.values import Value
@@ -33,8 +32,7 @@ _TYPES: Mapping[object, str] = {
 _RESULTS: Mapping[object, str] = {**_TYPES, list: "list", set: "set"}
 
 
-@dataclass(frozen=True)
-class Signature:
+class Signature(NamedTuple):
     """Parameter and result types of a function.
 
     Attributes

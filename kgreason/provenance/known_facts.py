@@ -201,7 +201,7 @@ def prepare(program: CheckedProgram) -> tuple[CheckedProgram, tuple[tuple[Prepar
             recursive = any(a.predicate in stratum.predicates for a in rule.positives)
             ready.append(Prepared(rule, body, len(logs), recursive, stratum.predicates))
         predicates = stratum.predicates | {r.head.predicate for r in rules}
-        strata.append(replace(stratum, predicates=predicates, rules=tuple(rules)))
+        strata.append(stratum._replace(predicates=predicates, rules=tuple(rules)))
         prepared.append(tuple(ready))
     return replace(program, strata=tuple(strata), arities=arities), tuple(prepared)
 

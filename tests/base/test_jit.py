@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -183,6 +184,11 @@ def test_a_processor_without_the_baseline_has_a_target_of_its_own(monkeypatch: p
     assert "-bmi2" in part.flatten()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="of Linux")
+def test_linux_and_llvm_agree_on_the_processor() -> None:
+    assert machine_code._baseline_of_linux() is (machine_code.target() == machine_code.baseline())
+
+
 @pytest.mark.parametrize(
     ("triple", "processor"),
     [
@@ -257,9 +263,18 @@ def test_workers_compile_several_files_at_once(monkeypatch: pytest.MonkeyPatch, 
 def test_a_build_makes_the_files_that_a_run_looks_for(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(kernel_builds, "SHIPPED", tmp_path)
+    for of in (kernel_builds, machine_code):
+        monkeypatch.setattr(of, "SHIPPED", tmp_path)
+    import_module(SMALL[0])
+    file = jit.object_file(jit.first_kernel(SMALL[0]))
+    with monkeypatch.context() as without:
+        without.setattr(shutil, "which", lambda _: None)
+        assert kernel_builds.shipped(SMALL[0]) == file.name(machine_code.baseline() or ("", ""))
+    assert file.linked() is None
     name = kernel_builds.shipped(SMALL[0])
-    assert name == jit.object_file(jit.first_kernel(SMALL[0])).name(machine_code.baseline() or ("", ""))
+    if sys.platform == "linux" and shutil.which("ld"):
+        assert name == file.library()
+        assert (file.linked() is not None) is machine_code._baseline_of_linux()
     before = (tmp_path / name).stat()
     (tmp_path / "stale.bin").write_bytes(b"")
     monkeypatch.setattr(

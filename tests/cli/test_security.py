@@ -30,7 +30,7 @@ from kgreason.data.format_list import read_table
 from kgreason.data.formats.duckdb_files import _opened
 from kgreason.data.formats.postgresql import one_select
 from kgreason.data.sources import SourceSpec
-from kgreason.language.check.program_checker import examine_file, load_file
+from kgreason.language.check.program_checker import examine_file, load_file, load_text
 from tests.base.test_interrupts import ENDLESS, endless, interrupted
 from tests.cli.test_terminal import commands
 from tests.folders import ROOT
@@ -772,7 +772,7 @@ def test_queries_of_servers_read(query: str) -> None:
 # --- the machine -------------------------------------------------------------------
 
 
-@says("Compiled kernels and tables of the parser")
+@says("Compiled kernels, tables of the parser and syntax trees")
 def test_caches_of_others_are_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """More in test_caches.py."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "shared"))
@@ -781,6 +781,21 @@ def test_caches_of_others_are_not_used(tmp_path: Path, monkeypatch: pytest.Monke
     (tmp_path / "shared").chmod(0o777)
     assert caches.read("a.bin", __file__) is None
     assert caches.place("vadalog.grammar", __file__) is None
+
+
+@says("The syntax trees of up to 64 rule files")
+def test_trees_are_kept_for_their_owner(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More in test_kept_trees.py."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(here / "cache"))
+    kept = (here / "cache").glob
+    for text in ("p(X) :- q(X). q(1).", "p(X) :- q(X"):
+        run("check", rules(text))
+    assert not list(kept("*.tree"))
+    for number in range(80):
+        load_text(f"p(X) :- q(X), X > {number}.")
+    modes = [file.stat().st_mode & 0o77 for file in kept("*.tree")]
+    assert 20 < len(modes) <= 64
+    assert not any(modes)
 
 
 @says("Ctrl-C and SIGTERM end the query of a database within a second")

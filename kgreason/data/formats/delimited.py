@@ -12,8 +12,9 @@ import io
 import itertools
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,17 +25,26 @@ from kgreason.base.errors import DataError
 from kgreason.data.fact_columns import NESTED, columns_of, fact_chunks, write_lines
 from kgreason.data.raw_table import Column, Raw, arrow_stream, decoded, open_bytes, read_block, texts
 from kgreason.data.source_options import Options, delimiter_of, other_delimiter
-from kgreason.data.targets import Target
 from kgreason.data.text_conversion import ABSENT
-from kgreason.data.value_conversion import joined, text
+from kgreason.data.value_conversion import Cells, joined, text
 from kgreason.engine.relations.fact_tables import Facts, Kind
 from kgreason.language.values import Null, Value
+
+if TYPE_CHECKING:
+    from kgreason.data.targets import Target
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 DECIMALS = 6
 NUMBER = re.compile(r"\s*[+-]?(\d[\d.,]*|[.,]\d+)([eE][+-]?\d+)?\s*%?\s*")
 _SAMPLE = 200  # records that decide whether the first is a header
 _START = 1 << 16  # characters of a file that contain its first line
+_SMALL = 1 << 20  # bytes up to which a file is read faster than Arrow is imported
+# columns, a line a cell, that Arrow would convert to the same numbers, or leave unchanged
+_PLAIN = {
+    Kind.INT: re.compile(r"(?:-?(?:0|[1-9][0-9]{0,14})\n)++"),
+    Kind.DOUBLE: re.compile(r"(?:-?(?:0|[1-9][0-9]{0,8})(?:\.[0-9]{1,9})?\n)++"),
+    Kind.STRING: re.compile(r"(?:[^\W\d_](?:.*\S)?\n)++"),
+}
 _FIELD = 1 << 24  # maximum characters of a field, the limit of Arrow
 _QUOTES = 1 << 20  # bytes per block when checking quotation marks
 _SHOWN = 20  # characters of a field in a message
@@ -64,7 +74,9 @@ def _read(path: Path, options: Options, delimiter: str) -> Raw:
     title_line, first = sample[0]
     header, doubt = _header(sample, options)
     names = _unique(first) if header else tuple(f"column{i + 1}" for i in range(len(first)))
-    columns = read_columns(path, options, delimiter, len(first), header=header)
+    columns = plain_cells(path, options, delimiter, len(first), header=header) if options.cells else None
+    if columns is None:
+        columns = read_columns(path, options, delimiter, len(first), header=header)
     reading = "names: say useHeaders=false if it is data"
     if not header:
         reading = "data: say useHeaders=true if it names columns"
@@ -124,6 +136,35 @@ def _unique(names: Sequence[str]) -> tuple[str, ...]:
         counts[bare] = counts.get(bare, 0) + 1
         unique.append(bare if counts[bare] == 1 else f"{bare}_{counts[bare]}")
     return tuple(unique)
+
+
+def plain_cells(
+    path: Path, options: Options, delimiter: str, width: int, *, header: bool
+) -> tuple[Cells, ...] | None:
+    """Read a small UTF-8 file of unquoted numbers and names without Arrow; `None` for any other file."""
+    usual = Options(delimiter=options.delimiter, header=options.header, columns=options.columns, cells=True)
+    if replace(options, allow_files=False) != usual or not path.is_file() or path.stat().st_size > _SMALL:
+        return None
+    try:
+        text = path.read_bytes().decode().replace("\r\n", "\n")
+    except UnicodeDecodeError:
+        return None
+    lines = text.removesuffix("\n")
+    if header:
+        lines = lines.partition("\n")[2]
+    mark = re.escape(delimiter)
+    line = rf"(?:[^{mark}\n]*+{mark}){{{width - 1}}}[^{mark}\n]*+"
+    if '"' in text or "\r" in text or not re.fullmatch(rf"(?:{line}\n)*+{line}", lines):
+        return None
+    cells = lines.replace("\n", delimiter).split(delimiter)
+    columns = []
+    for column in (cells[position::width] for position in range(width)):
+        written = "\n".join(column) + "\n"
+        kind = next((kind for kind, form in _PLAIN.items() if form.fullmatch(written)), None)
+        if kind is None:
+            return None
+        columns.append(Cells(column, kind))
+    return tuple(columns)
 
 
 def read_columns(

@@ -9,7 +9,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from kgreason.base.atomic_files import replacing
 from kgreason.base.errors import DataError, ReleaseError
 from kgreason.data.raw_table import no_file
 from kgreason.language.vocabulary import SERVERS, suggest
@@ -122,6 +121,8 @@ def replacing_tables(
 def _file(path: Path) -> Iterator[Path]:
     """The existing database or, for a new one, a temporary file that is renamed at the end."""
     if not path.exists():
+        from kgreason.base.atomic_files import replacing
+
         with replacing(path) as temporary:
             yield temporary
         return

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -131,8 +131,7 @@ def deny(denials: Iterable[Denial], relations: Relations, kinds: Kinds, symbols:
         raise EvaluationError(f"{len(errors)} constraints are violated{each}")
 
 
-@dataclass(frozen=True)
-class _Messages:
+class _Messages(NamedTuple):
     """Error messages for violated dependencies and constraints."""
 
     relations: Relations

@@ -85,7 +85,7 @@ class Dividing:
         (self.kind,) = {database.context.kinds[p][at] for p, at in self.fixed.items()}
         self.queries: list[tuple[Consequences, str]] = []
         rules = tuple(map(self._guarded, plan.rules))
-        self.plan = replace(plan, predicates=frozenset(self.fixed), rules=rules, separable=None)
+        self.plan = plan._replace(predicates=frozenset(self.fixed), rules=rules, separable=None)
         for rule in plan.rules:
             head, aggregates = rule.rule.head, rule.rule.aggregation is not None and not rule.recursive
             terms = (head.terms[plan.separable.fixed[head.predicate]],) if aggregates else None

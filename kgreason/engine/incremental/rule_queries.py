@@ -82,7 +82,7 @@ class Totals(RuleQuery):
 
     def prepare(self) -> None:
         """Create the indexes of the rule; its state is created for each answer."""
-        self.plan = replace(self.plan, recursive=False)
+        self.plan = self.plan._replace(recursive=False)
         list(self._new().lines)
 
     def _new(self) -> Aggregating:

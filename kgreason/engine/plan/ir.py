@@ -6,8 +6,8 @@ A table of bindings has one column per variable; joins drop variables that are n
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from kgreason.engine.relations.fact_tables import Kind
 from kgreason.language.check.checked_program import (
@@ -51,8 +51,7 @@ class Part(Enum):
     RECENT = "recent"
 
 
-@dataclass(frozen=True, slots=True)
-class Join:
+class Join(NamedTuple):
     """Join of the bindings with the facts of an atom; `size` is the number of facts if known in advance.
 
     `columns` are the variables used after the join. If they contain no new variable of the atom, the join is a
@@ -65,22 +64,19 @@ class Join:
     columns: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class AntiJoin:
+class AntiJoin(NamedTuple):
     """Anti-join: the bindings without a matching fact of the atom."""
 
     atom: CheckedAtom
 
 
-@dataclass(frozen=True, slots=True)
-class Invent:
+class Invent(NamedTuple):
     """The bindings extended by the nulls of existential variables, without those that the chase skips."""
 
     inventions: tuple[Invention, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Project:
+class Project(NamedTuple):
     """The facts of the head."""
 
     atom: CheckedAtom
@@ -89,8 +85,7 @@ class Project:
 Operator = Join | AntiJoin | Filter | Assign | Aggregation | Invent | Project
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """Operators of one variant of a rule, in order; the last is a `Project`."""
 
     operators: tuple[Operator, ...]
@@ -102,8 +97,7 @@ class Line:
         return next(found, None)
 
 
-@dataclass(frozen=True, slots=True)
-class RulePlan:
+class RulePlan(NamedTuple):
     """Rule with its lines: one over all facts or, in recursion, one per recursive atom."""
 
     rule: CheckedRule
@@ -112,8 +106,7 @@ class RulePlan:
     recursive: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Steps:
+class Steps(NamedTuple):
     """Steps from values in facts of `source` to values in facts of `head`, the same for every fixed value.
 
     They come from a recursive `rule`; `body` is the rule without its recursive atom, and `line` computes it. The body
@@ -133,16 +126,14 @@ class Steps:
     doubling: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Separable:
+class Separable(NamedTuple):
     """Stratum that is separable by the value of one argument, 0 or 1 of two (`fixed`), of each predicate."""
 
     fixed: Mapping[str, int]
     steps: tuple[Steps, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class StratumPlan:
+class StratumPlan(NamedTuple):
     """Rules of one stratum; `inventive` if it can create values without bound (nulls do not count)."""
 
     predicates: frozenset[str]
@@ -152,8 +143,7 @@ class StratumPlan:
     separable: Separable | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """Strata in evaluation order, kinds of the arguments of each predicate, and positions of doubles."""
 
     strata: tuple[StratumPlan, ...]

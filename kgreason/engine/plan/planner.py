@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
 
 from kgreason.engine.plan import ir
 from kgreason.engine.plan.ir import inputs, variables
@@ -45,7 +44,7 @@ def _stratum(
     inventive = any(rule.recursive and _invents(rule.rule) for rule in rules)
     apart = None if inventive else separable(stratum, keyed, program.arities, kinds)
     if apart is not None:
-        apart = replace(apart, steps=tuple(_found(steps, keyed, kinds, sizes) for steps in apart.steps))
+        apart = apart._replace(steps=tuple(_found(steps, keyed, kinds, sizes) for steps in apart.steps))
     return ir.StratumPlan(stratum.predicates, rules, stratum.recursive, inventive, apart)
 
 
@@ -54,7 +53,7 @@ def _found(steps: ir.Steps, keyed: Collection[str], kinds: Kinds, sizes: Mapping
     known = kinds.of_rule(steps.rule)
     if steps.body is None or known is None:
         return steps
-    return replace(steps, line=compile_rule(steps.body, (), keyed, known, sizes).lines[0])
+    return steps._replace(line=compile_rule(steps.body, (), keyed, known, sizes).lines[0])
 
 
 def _invents(rule: CheckedRule) -> bool:
@@ -245,7 +244,7 @@ def prune_columns(line: ir.Line, _kinds: Mapping[str, Kind]) -> ir.Line:
     pruned: list[ir.Operator] = []
     live: tuple[str, ...] = ()
     for operator, before in zip(reversed(line.operators), reversed(bound), strict=True):
-        pruned.append(replace(operator, columns=live) if isinstance(operator, ir.Join) else operator)
+        pruned.append(operator._replace(columns=live) if isinstance(operator, ir.Join) else operator)
         behind = () if isinstance(operator, Aggregation) else live
         wanted = dict.fromkeys((*behind, *_uses(operator)))
         live = tuple(v for v in wanted if v in before)

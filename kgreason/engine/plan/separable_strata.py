@@ -231,7 +231,7 @@ def _stratum(stratum: Stratum, keyed: Collection[str], joins: list[CheckedAtom])
         else:
             rules.append(rule)
     hidden = frozenset(join.predicate for join in joins[before:])
-    return replace(stratum, predicates=stratum.predicates | hidden, rules=tuple(rules))
+    return stratum._replace(predicates=stratum.predicates | hidden, rules=tuple(rules))
 
 
 def _without_join(

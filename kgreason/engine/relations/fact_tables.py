@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import IntEnum
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -52,8 +52,7 @@ class Kind(IntEnum):
 CODED = frozenset({Kind.STRING, Kind.SET, Kind.LIST, Kind.ANY})
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(NamedTuple):
     """Distinct rows of one predicate, stored by column.
 
     Attributes

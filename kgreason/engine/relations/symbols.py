@@ -48,6 +48,11 @@ class Symbols:
         return max(self._loaded, len(self._list))
 
     @property
+    def loaded(self) -> bool:
+        """Whether the table has strings of Arrow arrays."""
+        return self._loaded > 0
+
+    @property
     def _values(self) -> list[Value]:
         """All values by code; loaded strings become Python objects at the first access."""
         if len(self._list) < self._loaded:
@@ -89,7 +94,9 @@ class Symbols:
     def load(self, texts: Sequence[ArrowArray]) -> Codes:
         """Codes of the strings in Arrow arrays of large strings, without creating Python objects."""
         count = self._loaded
-        if count < len(self._list):  # some codes are of values outside the Arrow array
+        if not count and self._list and not self._mixed:
+            self._texts, count = strings(self.decode(range(len(self)))), len(self)
+        elif count < len(self._list):  # some codes are of values outside the Arrow array
             return self.encode([string for some in texts for string in some.to_pylist()])
         parts = [self._texts, *texts] if count else texts
         encoded = pa.chunked_array(parts, pa.large_string()).dictionary_encode().unify_dictionaries()

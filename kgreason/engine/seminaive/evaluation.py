@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
+from typing import NamedTuple
 
 from kgreason.base.errors import Diagnostic, EvaluationError, InexactError
 from kgreason.base.progress import SILENT, Progress
@@ -29,8 +30,7 @@ from kgreason.language.check.program_checker import restricted
 from kgreason.language.vocabulary import suggest
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(NamedTuple):
     """Facts of the goals, with statistics and warnings of the evaluation."""
 
     facts: Facts

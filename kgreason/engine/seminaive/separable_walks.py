@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from threading import Lock
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -123,8 +123,7 @@ def build(
     return Graph(one, several if sums or numbered else None, bounds, numbering, parts)
 
 
-@dataclass(frozen=True)
-class Graph:
+class Graph(NamedTuple):
     """Graph of the walks; `sums` are the steps with contributions, and `bounds` the thresholds of their totals.
 
     The weights of `plain` steps are the numbers of their rules, if requested (`build`).
@@ -166,8 +165,7 @@ class Numbering:
         self.codes[numbers] = self._sorted
 
 
-@dataclass(frozen=True)
-class Compressed:
+class Compressed(NamedTuple):
     """Steps in compressed sparse rows (see `walk_kernels`); `weights` is empty if one step is enough."""
 
     ptr: Codes
@@ -226,8 +224,7 @@ def _safe(weights: npt.NDArray[np.float64], target: States, kind: Kind) -> bool:
     return bool(most < (EXACT if kind is Kind.INT else np.finfo(np.float64).max / 2))
 
 
-@dataclass(frozen=True)
-class Seeds:
+class Seeds(NamedTuple):
     """Starting points of the walks: distinct fixed values, each with some states."""
 
     values: Codes
@@ -247,8 +244,7 @@ class Seeds:
         return cls(fixed[first], np.append(first, len(fixed)), states)
 
 
-@dataclass(frozen=True)
-class Reached:
+class Reached(NamedTuple):
     """States reached from the values first, ..., last - 1, concatenated."""
 
     first: int

@@ -76,7 +76,7 @@ def lift(program: CheckedProgram, part: str = PART) -> CheckedProgram:
     strata = []
     for stratum in program.strata:
         stated = [rule for p, rules in facts.items() if p in stratum.predicates for rule in rules]
-        strata.append(replace(stratum, rules=(*stated, *(_lift_rule(r, part) for r in stratum.rules))))
+        strata.append(stratum._replace(rules=(*stated, *(_lift_rule(r, part) for r in stratum.rules))))
     return replace(
         program,
         facts=(),
@@ -112,7 +112,7 @@ def _lift_rule(rule: CheckedRule, part: str) -> CheckedRule:
         before=with_nulls(rule.before),
         after=with_nulls(rule.after),
         aggregation=total,
-        inventions=tuple(replace(i, frontier=(variable.name, *i.frontier)) for i in rule.inventions),
+        inventions=tuple(i._replace(frontier=(variable.name, *i.frontier)) for i in rule.inventions),
     )
 
 

@@ -102,7 +102,7 @@ def project(program: CheckedProgram) -> CheckedProgram:
         before = len(made)
         rules = tuple(map(changed, stratum.rules))
         strata += [Stratum(frozenset({r.head.predicate}), (r,), recursive=False) for r in made[before:]]
-        strata.append(replace(stratum, rules=rules))
+        strata.append(stratum._replace(rules=rules))
     arities = {r.head.predicate: len(r.head.terms) for r in made}
     return replace(program, strata=tuple(strata), arities={**program.arities, **arities})
 

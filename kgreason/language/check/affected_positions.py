@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
+from typing import NamedTuple
 
 from kgreason.language.check.checked_program import (
     Assign,
@@ -44,8 +45,7 @@ from kgreason.language.vocabulary import ORDERS
 _PASSING = frozenset({"min", "max", "mmin", "mmax", "set", "list", "union", "munion"})
 
 
-@dataclass(frozen=True, slots=True)
-class Flow:
+class Flow(NamedTuple):
     """Possible values of a head position: values of `variables` or their elements, or nulls of this rule.
 
     The `keys` are body variables that are arguments of an explicit Skolem term there.
@@ -59,8 +59,7 @@ class Flow:
         return Flow(self.variables | other.variables, self.keys | other.keys, self.invented or other.invented)
 
 
-@dataclass(frozen=True)
-class WrittenRule:
+class WrittenRule(NamedTuple):
     """A rule as written, with all its heads, for the analysis of nulls.
 
     Variables that an equation of the body makes equal are represented by one of them. `occurrences` are the positions

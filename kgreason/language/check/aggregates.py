@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from kgreason.base.errors import Findings
 from kgreason.language.check.checked_program import Assign, Filter, Step
@@ -16,8 +15,7 @@ IN_RECURSION = {name: f"m{name}" for name in ("sum", "prod", "count", "min", "ma
 """Stratified functions that are read as monotonic ones in recursion."""
 
 
-@dataclass(frozen=True, slots=True)
-class RuleAggregate:
+class RuleAggregate(NamedTuple):
     """Aggregate of a rule whose stratum is not yet known."""
 
     variable: str

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from kgreason.base.errors import Findings
 from kgreason.language.check.aggregates import RuleAggregate, dependent, find_aggregate
@@ -31,8 +30,7 @@ from kgreason.language.syntax.syntax_tree import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenClause:
+class WrittenClause(NamedTuple):
     """A clause with head and body: a rule, an equality, a constraint or a fact with a null.
 
     The head of an equality or a constraint has a hidden predicate; its arguments are the two sides of the equality,
@@ -46,8 +44,7 @@ class WrittenClause:
     clause: Fact | Bodied
 
 
-@dataclass(frozen=True, slots=True)
-class OrderedRule:
+class OrderedRule(NamedTuple):
     """A rule with its body in evaluation order; what depends on the other rules is not yet decided."""
 
     heads: tuple[CheckedAtom, ...]
@@ -157,7 +154,7 @@ class _Body:
         fine = self.safety.all_bound(open_before, available)
         after: list[Step] = []
         if aggregate:
-            aggregate = replace(aggregate, group=self._group(aggregate, heads, available))
+            aggregate = aggregate._replace(group=self._group(aggregate, heads, available))
             late_steps = [s for s in steps if names(s.expression) & late]
             known = {*aggregate.group, aggregate.variable}
             after, open_after = _order([*late_steps, *self.head_steps], known)

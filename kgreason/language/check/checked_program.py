@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from kgreason.base.errors import Diagnostic, ProgramError, Span
 from kgreason.language.syntax.syntax_tree import Atom, Expression, Term, Variable
@@ -90,8 +90,7 @@ class Aggregation:
     span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Invention:
+class Invention(NamedTuple):
     """Bind an existential `variable` to the null ``function(frontier)``: the same null for the same frontier values.
 
     The `function` is unique for each variable of each rule as written, ``"<rule number>:<variable>"``, and the same for
@@ -149,8 +148,7 @@ class CheckedRule:
         return (*self.before, *self.after)
 
 
-@dataclass(frozen=True, slots=True)
-class Stratum:
+class Stratum(NamedTuple):
     """Rules evaluated together: one strongly connected component of predicates.
 
     `recursive` is true if some head predicate also occurs in a positive body of the stratum.
@@ -161,8 +159,7 @@ class Stratum:
     recursive: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Keyed:
+class Keyed(NamedTuple):
     """A predicate with one final value per group.
 
     Its argument `position` (0-based) holds a monotonic aggregate, or a copy of one that a recursion still improves; the
@@ -240,8 +237,7 @@ class Post:
     span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Unification:
+class Unification(NamedTuple):
     """An equality-generating dependency ``X = Y :- body.``, represented by a rule.
 
     The rule derives the hidden `predicate` (its name starts with ``#``); its first two arguments must be equal, the
@@ -252,8 +248,7 @@ class Unification:
     rule: CheckedRule
 
 
-@dataclass(frozen=True, slots=True)
-class Denial:
+class Denial(NamedTuple):
     """A constraint ``#F :- body.``, represented by a rule.
 
     The rule derives the hidden `predicate` with the named variables of the body: each of its facts is a violation.

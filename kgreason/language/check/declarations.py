@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from kgreason.base.errors import Findings, Span, plural
 from kgreason.language.check.annotations import Annotations, check_posts
@@ -38,8 +38,7 @@ def first_uses(found: Iterable[Atom]) -> dict[str, Span]:
     return spans
 
 
-@dataclass(frozen=True)
-class Consistency:
+class Consistency(NamedTuple):
     """Checks of the annotations of a program against its rules.
 
     Attributes

@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from kgreason.base.errors import Findings, Span
 from kgreason.base.resources import resource
@@ -23,8 +23,7 @@ _READ = (
 )
 
 
-@dataclass(frozen=True)
-class Reach:
+class Reach(NamedTuple):
     """Files that the annotations of a rule file, and of those it includes, may name.
 
     The `folder` is that of the rule file, or the working directory for rules given as text. If `allowed`, the rules may
@@ -228,8 +227,7 @@ def table_of(options: Mapping[str, str], table: str) -> str:
     return f"{schema}.{table}" if schema and table else table
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """A file, or a table of a database; `table` is `None` if only the file is known.
 
     A table on a server may be named with or without its schema; without, it matches any table of this name.

@@ -115,7 +115,7 @@ def _check_ground(program: CheckedProgram, findings: Findings) -> CheckedProgram
     if not wrong:
         return program
     kept = [tuple(r for r in s.rules if r.head.predicate not in wrong) for s in program.strata]
-    strata = tuple(replace(s, rules=rules) for s, rules in zip(program.strata, kept, strict=True))
+    strata = tuple(s._replace(rules=rules) for s, rules in zip(program.strata, kept, strict=True))
     needed = {name for predicate in wrong for name in _needed(program, predicate)}
     derived = tuple(p for p in program.derived if p not in needed)
     goals = (*derived, *(p for p in (*program.outputs, *program.queries) if p not in needed))

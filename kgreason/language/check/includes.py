@@ -8,21 +8,21 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 from kgreason.base.errors import Diagnostic, Findings, Span
 from kgreason.base.printable import hidden
 from kgreason.base.resources import resource
 from kgreason.language.check.expressions import grown
 from kgreason.language.check.file_access import Reach, is_data
-from kgreason.language.syntax.parser import read
+from kgreason.language.syntax.kept_trees import read
 from kgreason.language.syntax.syntax_tree import Annotation, Clause, Constant, Program
 from kgreason.language.vocabulary import meant
 
 DEPTH = 50  # maximum length of a chain of includes
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """A program with the clauses of all its files: those of an included file stand after its ``@include``, once.
 
     Attributes

@@ -7,8 +7,7 @@ or facts to one group are not added up.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from kgreason.base.errors import Findings, Span
 from kgreason.language.check.aggregates import dependent, monotonic_name, named_contributors
@@ -52,8 +51,7 @@ def keyed_positions(
     return search.keyed
 
 
-@dataclass(frozen=True, slots=True)
-class _Improving:
+class _Improving(NamedTuple):
     """A variable that holds a keyed value of the rule's own stratum, or a value computed from one."""
 
     atom: CheckedAtom
@@ -174,7 +172,7 @@ class _KeyedSearch:
             if isinstance(step, Assign):
                 found = [o for name in sorted(names(step.expression)) for o in origins.get(name, ())]
                 if not isinstance(step.expression, Variable):
-                    found = [replace(o, computed=step) for o in found]
+                    found = [o._replace(computed=step) for o in found]
                 origins.setdefault(step.variable, []).extend(found)
         return origins
 
@@ -240,8 +238,7 @@ _COMPARED = 100  # maximum of rules per predicate that are compared with each ot
 _Key = tuple[int, str] | Constant
 
 
-@dataclass(frozen=True, slots=True)
-class _Source:
+class _Source(NamedTuple):
     """A head or a fact of a predicate; `late` are the variables that hold the aggregate."""
 
     head: CheckedAtom

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from kgreason.base.errors import Diagnostic, Findings, ProgramError, plural, render_all
 from kgreason.language.check.affected_positions import nullable_inputs
@@ -18,8 +19,7 @@ from kgreason.language.check.wardedness import wardedness, warn_unwarded
 from kgreason.language.syntax.syntax_tree import Annotation, Atom, Program
 
 
-@dataclass(frozen=True)
-class Examined:
+class Examined(NamedTuple):
     """Result of checking a rule file.
 
     Attributes

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from kgreason.base.errors import Findings, Span
 from kgreason.language.check.aggregates import IN_RECURSION
@@ -47,8 +47,7 @@ LONGEST = 500
 """Most atoms, conditions and assignments of one body: evaluation takes them one inside the other."""
 
 
-@dataclass(frozen=True, slots=True)
-class Built:
+class Built(NamedTuple):
     """Checked facts, rules, equalities and constraints; `hidden` are the arities of internal predicates (``#...``)."""
 
     facts: tuple[CheckedAtom, ...]

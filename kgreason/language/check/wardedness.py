@@ -26,7 +26,7 @@ G. Berger, G. Gottlob, A. Pieris, E. Sallinger: The Space-Efficient Core of Vada
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kgreason.base.errors import Findings
 from kgreason.language.check.affected_positions import (
@@ -51,8 +51,7 @@ from kgreason.language.check.expressions import grown, names
 Affected = Mapping[Position, WrittenRule | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Warding:
+class Warding(NamedTuple):
     """Analysis of the nulls of one rule as written.
 
     Attributes
@@ -239,8 +238,7 @@ def endless(rules: Sequence[WrittenRule], affected: Affected) -> bool:
     return any(source in grown({position}, following) for source, position in makes)
 
 
-@dataclass(frozen=True, slots=True)
-class WardedReport:
+class WardedReport(NamedTuple):
     """Fragment of a program, its affected positions, and the variables of each rule, in text order.
 
     Attributes

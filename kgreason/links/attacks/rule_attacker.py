@@ -372,7 +372,7 @@ class Grounder:
         ends = (Variable("X"), Variable("Y"))
         head, body = (CheckedAtom(self._sensitive, e, first.span) for e in (ends, ends[::-1]))
         back = CheckedRule(head, (body,), (), (), None, (), f"{head} :- {body}.", first.span)
-        return replace(stratum, rules=(*stratum.rules, back))
+        return stratum._replace(rules=(*stratum.rules, back))
 
     def ground(
         self, observed: Mapping[str, Observations], entities: int
