@@ -406,6 +406,252 @@ def test_an_interrupt_waits_for_the_compiler(monkeypatch: pytest.MonkeyPatch) ->
 # The address space has one hole of 20 kB at the top of 6 GB that nothing may use: code fits in, constants do not.
 FULL = """
 import ctypes
+from kgreason.base import jit, machine_code
+from kgreason.people.anonymizers.degree_clusters import price
+
+PAGE, SIZE = 4096, 6 << 30
+libc = ctypes.CDLL(None)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+
+def reserve(size):
+    PRIVATE_ANONYMOUS_NORESERVE = 0x4022
+    return libc.mmap(None, size, 0, PRIVATE_ANONYMOUS_NORESERVE, -1, 0)
+
+code = jit.compiled(price.function, machine_code.target())
+machine_code._initialize()
+start = reserve(SIZE)
+for size in (5 * PAGE, PAGE):
+    while reserve(size) > start:
+        pass
+libc.munmap(start + SIZE - 8 * PAGE, 5 * PAGE)
+print(machine_code.load(code)("kgreason_price") > 0)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="of Linux")
+def test_linux_and_llvm_agree_on_the_processor() -> None:
+    assert machine_code._baseline_of_linux() is (machine_code.target() == machine_code.baseline())
+
+
+@pytest.mark.parametrize(
+    ("triple", "processor"),
+    [
+        ("aarch64-unknown-linux-gnu", "generic"),
+        ("arm64-apple-darwin22.6.0", "apple-m1"),
+        ("riscv64-linux", ""),
+    ],
+)
+def test_baselines(triple: str, processor: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    llvm = machine_code._llvm()
+    monkeypatch.setattr(llvm, "get_default_triple", lambda: triple)
+    if processor:
+        assert machine_code.baseline() == (processor, "")
+    else:
+        assert machine_code.baseline() is None
+        assert machine_code.target() == (llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
+        assert kernel_builds.build() == []
+
+
+def test_numbers_and_records_of_other_files_belong_to_the_sources(folder: Path) -> None:
+    made = module(folder)
+    target = machine_code.target()
+    names = {jit.object_file(made.odd.function).name(target)}
+    made.IMPORTED = 5
+    names.add(jit.object_file(made.odd.function).name(target))
+    made.IMPORTED = 6
+    names.add(jit.object_file(made.odd.function).name(target))
+    assert len(names) == 3
+    assert str(folder / "made.py") in jit._sources(made.odd.function)
+    assert jit.__file__ in jit._sources(made.odd.function)
+
+
+def test_shipped_code_is_used_if_it_belongs_to_the_sources(
+    folder: Path, told: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert module(folder).odd(3) is True
+    kept = next((folder / "cache").glob("made-*.bin"))
+    shipped = folder / "shipped"
+    shipped.mkdir()
+    monkeypatch.setattr(machine_code, "SHIPPED", shipped)
+    file = kept.rename(shipped / kept.name)
+    told.clear()
+    assert module(folder).odd(3) is True
+    assert told == []
+    (folder / "made.py").write_text(KERNELS.replace("value % 2 == 1", "value % 2 == 0"), encoding="utf-8")
+    assert module(folder).odd(3) is False
+    assert told == [True]
+    (folder / "made.py").write_text(KERNELS, encoding="utf-8")
+    file.write_bytes(file.read_bytes()[:-1])
+    assert module(folder).odd(3) is True
+    assert told == [True, True]
+
+
+SMALL = ["kgreason.graph.refinement", "kgreason.people.anonymizers.cdga_merging"]
+
+
+def test_workers_compile_several_files_at_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(jit, "cores", lambda: 2)
+    monkeypatch.setattr(machine_code, "SHIPPED", tmp_path / "none")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    for module in SMALL:
+        import_module(module)
+    functions = {module: jit.first_kernel(module) for module in SMALL}
+    monkeypatch.setattr(jit, "_FUNCTIONS", functions)
+    steps: list[tuple[int, int, bool]] = []
+    monkeypatch.setattr(jit, "compiling", lambda *step: steps.append(step))
+    made = jit._compiled_at_first_use(functions[SMALL[0]])
+    assert steps == [(0, 2, True), (1, 2, True), (2, 2, True)]
+    assert [jit.object_file(f).read() for f in functions.values()] == [made, ANY]
+
+
+def test_a_build_makes_the_files_that_a_run_looks_for(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for of in (kernel_builds, machine_code):
+        monkeypatch.setattr(of, "SHIPPED", tmp_path)
+    import_module(SMALL[0])
+    file = jit.object_file(jit.first_kernel(SMALL[0]))
+    with monkeypatch.context() as without:
+        without.setattr(shutil, "which", lambda _: None)
+        assert kernel_builds.shipped(SMALL[0]) == file.name(machine_code.baseline() or ("", ""))
+    assert file.linked() is None
+    name = kernel_builds.shipped(SMALL[0])
+    if sys.platform == "linux" and shutil.which("ld"):
+        assert name == file.library()
+        assert (file.linked() is not None) is machine_code._baseline_of_linux()
+    before = (tmp_path / name).stat()
+    (tmp_path / "stale.bin").write_bytes(b"")
+    monkeypatch.setattr(
+        kernel_builds, "by_workers", lambda _, modules: [kernel_builds.shipped(SMALL[0]), *modules[1:]]
+    )
+    assert len(kernel_builds.build()) > 20
+    assert [file.name for file in tmp_path.iterdir()] == [name]
+    assert (tmp_path / name).stat().st_mtime_ns == before.st_mtime_ns
+
+
+def test_workers_share_items_and_a_failure_ends_one() -> None:
+    found = list(worker_processes.by_workers("tests.base.test_jit:upper", ["a", "b", "c"]))
+    assert sorted(found) == ["A", "B", "C"]
+    assert set(worker_processes.by_workers("tests.base.test_jit:upper", ["", ""])) == set()
+
+
+def upper(text: str) -> str:
+    if not text:
+        raise ValueError
+    return text.upper()
+
+
+def test_a_build_that_fails_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(kernel_builds, "SHIPPED", tmp_path)
+    monkeypatch.setattr(kernel_builds, "by_workers", lambda _, modules: modules[:1])
+    with pytest.raises(RuntimeError, match=r"\d+ of \d+ files of kernels do not compile"):
+        kernel_builds.build()
+
+
+def test_kernels_compile_where_nothing_can_be_kept(
+    folder: Path, told: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "file").write_text("")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(folder / "file" / "below"))
+    assert caches.read("a", __file__) is None
+    made = module(folder)
+    values, other = np.zeros(3, dtype=np.int32), np.zeros(3)
+    assert made.fill(values, other) is None
+    assert (values.tolist(), other.tolist(), told) == ([0, 1, 2], [0.0, 0.25, 0.5], [False])
+    assert made.odd(3) is True
+    made.fill(values, other)
+    assert told == [False]
+
+
+def test_inlined_functions_run_in_python_and_only_kernels_inline_them(folder: Path) -> None:
+    made = module(folder)
+    assert made._half(3.0) == 1.5
+    with pytest.raises(Exception, match="_half is callable from kernels only"):
+        numba.njit(lambda: made._half(2.0))()
+
+
+@pytest.mark.parametrize(
+    "wrong", [np.zeros(3), np.zeros((3, 1), dtype=np.int32), np.zeros(6, dtype=np.int32)[::2], [1]]
+)
+def test_arrays_are_checked_in_tests(folder: Path, wrong: object) -> None:
+    with pytest.raises(TypeError, match=r"a0 of a kernel is no contiguous array of \('int32', 1\)"):
+        module(folder).fill(wrong, np.zeros(3))
+
+
+@pytest.mark.parametrize(
+    "made", quick(1, ["values[i] = np.empty(2)[1]", "values[i:] = values[: len(values) - i]"])
+)
+def test_a_kernel_that_makes_arrays_is_refused(folder: Path, made: str) -> None:
+    source = KERNELS.replace("values[i] = i\n", f"{made}\n")
+    (folder / "made.py").write_text(source, encoding="utf-8")
+    with pytest.raises(TypeError, match="fill cannot be compiled"):
+        module(folder).fill(np.zeros(3, dtype=np.int32), np.zeros(3))
+
+
+THREADS = """
+import faulthandler, sys, threading
+import numpy as np
+import made
+faulthandler.dump_traceback_later(60, exit=True)
+sys.setswitchinterval(1e-6)
+calls = [
+    lambda: made.raised(made.Record(np.arange(3), 2, np.ones((1, 3), dtype=int)), np.ones(1)) == 9,
+    lambda: made.odd(3),
+    lambda: made.sums(np.ones((2, 2), dtype=int), np.zeros(2, dtype=int), np.zeros(2, dtype=bool), 1.0, False)[0] == 4,
+    lambda: made.fill(np.zeros(3, dtype=np.int32), np.zeros(3)) is None,
+]
+barrier, wrong = threading.Barrier(12), []
+
+def work(first):
+    barrier.wait()
+    for i in range(len(calls)):
+        try:
+            assert calls[(first + i) % len(calls)]()
+        except BaseException as error:
+            wrong.append(repr(error))
+
+threads = [threading.Thread(target=work, args=(i,)) for i in range(12)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(wrong)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("warm", [False, True])
+def test_threads_that_call_kernels_for_the_first_time_at_once(folder: Path, warm: bool) -> None:
+    (folder / "made.py").write_text(KERNELS, encoding="utf-8")
+    for _ in range(1 + warm):  # with nothing kept, and with all of it
+        run = subprocess.run([sys.executable, "-c", THREADS], cwd=folder, capture_output=True, text=True)
+        assert (run.stdout, run.returncode) == ("[]\n", 0), run.stderr[-2000:]
+
+
+def test_an_interrupt_waits_for_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a callback of LLVM it would be printed, and the run go on."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
+    done = []
+
+    def made(_: object) -> object:
+        signal.raise_signal(signal.SIGINT)
+        done.append("whole")
+        return lambda: None
+
+    monkeypatch.setattr(jit, "_entry", made)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            jit.kernel(made)()  # type: ignore[call-arg]
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert done == ["whole"]
+
+
+# The address space has one hole of 20 kB at the top of 6 GB that nothing may use: code fits in, constants do not.
+FULL = """
+import ctypes
 import numpy as np
 from kgreason.people.anonymizers.degree_clusters import price
 
@@ -435,4 +681,4 @@ print(price(degrees, members, np.array([3]), 0, 1.5, target, top))
 @pytest.mark.skipif(sys.platform != "linux", reason="maps memory as Linux does")
 def test_code_and_constants_are_loaded_near_each_other() -> None:
     done = subprocess.run([sys.executable, "-c", FULL], capture_output=True, text=True, check=True)
-    assert done.stdout == "2.5\n"
+    assert done.stdout == "True\n"
