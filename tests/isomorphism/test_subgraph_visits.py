@@ -38,13 +38,13 @@ def walked(adjacency, size: int, parts: int, quota: int = ENDLESS):
     walker = Walker(adjacency, np.zeros((n, 3), dtype=np.int64), size, tree)
     learned = Orders.learning(len(tree.nodes), size)
     divided = shares(adjacency, size, parts)
-    seen = sum(walker.walk(share, learned, lambda rows, nodes: None, quota)[1] for share in divided)
+    seen = walker.walk(divided, learned, lambda rows, nodes: None, quota)[1]
     rows, nodes = [], []
     handing = Orders.learning(len(tree.nodes), size)
     handing.jobs[:] = visit_kernels.HANDED
     handing.canonical[:] = np.arange(size)
     for share in divided:
-        walker.walk(share, handing, lambda r, p: (rows.extend(r.tolist()), nodes.extend(p.tolist())), quota)
+        walker.walk([share], handing, lambda r, p: (rows.extend(r.tolist()), nodes.extend(p.tolist())), quota)
     assert quota < ENDLESS or seen == len(rows)
     assert (walker._held == adjacency.kinds).all()
     return rows, tree, nodes

@@ -296,7 +296,7 @@ def _visit(
                 share = waiting.popleft()
             except IndexError:
                 return
-            walker.walk(share, orders, handle, quota)
+            walker.walk([share], orders, handle, quota)
 
     if chosen and total:
         together(work, len(chosen), waiting.clear)

@@ -25,6 +25,7 @@ from kgreason.isomorphism.verification.subgraph_visits import (
     Walker,
     consumed,
     fill,
+    grouped,
     longer,
     settle,
 )
@@ -41,6 +42,7 @@ RAREST = 1 << 19  # approximate number of visited sets of rare degrees
 BLOCKS = 1 << 6  # maximum number of blocks of a pool
 KEPT = 1 << 12  # sampled members of a class that are kept outside its pool
 COMPARED = 64  # sets compared with all others at once
+SETTLED = 1 << 14  # sets whose images one core looks up at a time
 CALL = 1 << 14  # number of comparisons that cost as much as another call of `packs`
 
 
@@ -58,21 +60,21 @@ class Patterns:
     def learn(self, shares: Sequence[Share], quota: int) -> int:
         """Classify the patterns of some shares, at most `quota` sets of each; returns the number of sets."""
         begin = self.tree.used
-        waiting = deque(shares)
+        waiting = deque(groups := grouped(shares))
 
         def work() -> tuple[Tree, list[tuple[Ints, Ints]], int]:
             walker = Walker(self.adjacency, self.traits, self.size, self.tree.copy())
             orders = Orders.learning(len(walker.tree.nodes), self.size)
             found: list[tuple[Ints, Ints]] = []
             total = 0
-            for share in consumed(waiting):
-                new, _, visited = walker.gather(share, orders, quota)
+            for parts in consumed(waiting):
+                new, _, visited = walker.gather(parts, orders, quota)
                 found += new
                 total += visited
             return walker.tree, found, total
 
         rows, leaves, total = [], [], 0
-        for tree, found, count in together(work, len(shares), waiting.clear):
+        for tree, found, count in together(work, len(groups), waiting.clear):
             numbers = self.tree.merge(tree, begin)
             rows += [members for members, _ in found]
             leaves += [numbers[nodes] for _, nodes in found]
@@ -125,7 +127,7 @@ class Patterns:
         orders = Orders(jobs, np.zeros_like(jobs), self.canonical)
 
         def visit(share: Share) -> list[tuple[Ints, Ints]]:
-            return Walker(self.adjacency, self.traits, self.size, self.tree).gather(share, orders)[0]
+            return Walker(self.adjacency, self.traits, self.size, self.tree).gather([share], orders)[0]
 
         for found in each(visit, parts):
             for rows, nodes in found:
@@ -235,8 +237,14 @@ class Pools:
         """Whether each row has its images in the pool of its class."""
         self.reserve()
         found = np.zeros(len(rows), dtype=np.bool_)
-        pools = self.first[classes], self.most, self.blocks, self.members, self.need
-        settle(np.ascontiguousarray(rows), *pools, self._catalogue.index.traits, found)
+        rows, first, traits = np.ascontiguousarray(rows), self.first[classes], self._catalogue.index.traits
+
+        def block(begin: int) -> None:
+            mine = slice(begin, begin + SETTLED)
+            pools = first[mine], self.most, self.blocks, self.members, self.need
+            settle(rows[mine], *pools, traits, found[mine])
+
+        each(block, range(0, len(rows), SETTLED))
         return found
 
     def sample(self, patterns: Patterns, parts: list[Share], quota: int) -> None:
@@ -274,8 +282,8 @@ class Pools:
 
         # with branches skipped, the walker visits more than `learn` did and may meet patterns that are not learned yet
         walker = Walker(patterns.adjacency, patterns.traits, patterns.size, patterns.tree.copy())
-        for share in parts:
-            walker.walk(share, orders, keep, quota)
+        for some in grouped(parts):
+            walker.walk(some, orders, keep, quota)
         self._keep(met)
 
     def _keep(self, met: Sequence[tuple[Ints, Ints]]) -> None:

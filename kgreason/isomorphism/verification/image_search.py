@@ -27,7 +27,7 @@ from kgreason.isomorphism.verification.subgraph_visits import (
 PATIENCE = 1 << 12  # comparisons per X1 while the listing may still bring members
 BUDGET = 1 << 24  # comparisons per X1 at the end, before the search by tokens
 HARD = 1 << 33  # comparisons of the search by tokens for all X1 of a size together; some minutes
-BLOCK = 1 << 14  # attacked subgraphs per thread at a time
+BLOCK = 1 << 11  # attacked subgraphs per thread at a time
 SAMPLE = 1 << 14  # members of a class that are reordered so that disjoint ones come first
 GIVEN_UP = -1  # replaces the number of rounds of a class with too many members to keep or to visit
 PARTS = 1 << 10  # shares of the release
@@ -39,6 +39,7 @@ ALL_SUBSETS = 1 << 22  # maximum number of listed sets for attacked subgraphs di
 CHUNK = 1 << 16
 MANY = 1 << 12  # more attacked subgraphs of a class are not searched one by one during the listing
 FEW = 1 << 6  # number of unserved attacked subgraphs above which the pool of a class is extended
+PROBED = 1 << 12  # of these, attacked subgraphs for which a new block is chosen and tried
 
 
 class Search:
@@ -187,14 +188,14 @@ class Search:
         same = np.full(len(rows), number, dtype=np.int64)
         covered = self.pools.settled(rows, same)
         stock = self._stock.of(number)[:SAMPLE]
-        turns = self.catalogue.full.form(number).automorphisms
+        placed = stock[:, self.catalogue.full.form(number).automorphisms].reshape(-1, self.size)
         while len(left := np.flatnonzero(~covered)) > FEW and self.pools.room(number):
-            placed = stock[:, turns].reshape(-1, self.size)
-            rare = np.argsort(_collisions(rows[left], placed, self.index.traits), kind="stable")
+            some = rows[left[:: len(left) // PROBED + 1]]
+            rare = np.argsort(_collisions(some, placed, self.index.traits), kind="stable")
             self.pools.extend(number, placed[rare[:SAMPLE]])
-            covered[left] = self.pools.settled(rows[left], same[left])
-            if np.count_nonzero(~covered) > 0.75 * len(left):
+            if np.count_nonzero(self.pools.settled(some, same[: len(some)])) < 0.25 * len(some):
                 break
+            covered[left] = self.pools.settled(rows[left], same[left])
         return covered
 
     def _images(self, rows: Ints, number: int, budget: int) -> Ints:

@@ -215,7 +215,7 @@ class _Decision:
             walker = Walker(patterns.adjacency, patterns.traits, self.size, patterns.tree)
             settled = 0
             for share in consumed(waiting):
-                handed[share], done, visited = walker.gather(share, orders)
+                handed[share], done, visited = walker.gather([share], orders)
                 settled += done
                 self.progress.advance(visited)
             return settled
