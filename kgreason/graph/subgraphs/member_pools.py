@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.base.cores import each
 from kgreason.base.jit import Flags, Ints, Rows, Shorts, inlined, kernel
 from kgreason.graph.knowledge_graph import Vertices
 from kgreason.graph.sorted_keys import ranks
@@ -16,6 +18,8 @@ from kgreason.graph.sorted_keys import ranks
 MOST = 63  # members of a pool, which fit into a bit set
 _STEPS = 4_000  # of the search for disjoint images; an unfinished search counts as not found
 
+_SHARES = 16  # into which the choice of pools is divided for the cores
+_STEPS_OF_MEMBER = 1 << 8  # of the choice
 
 @dataclass(frozen=True, eq=False)
 class Pools:
@@ -101,8 +105,16 @@ def diverse(
     sizes = np.minimum(np.diff(bounds), most)
     first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     pool = np.zeros((int(first[-1]), members.shape[1]), dtype=np.int64)
-    used = np.zeros(len(members), dtype=np.bool_)
-    choose(np.ascontiguousarray(members), bounds, *turns, ranks, first, used, pool)
+    members, used = np.ascontiguousarray(members), np.zeros(len(members), dtype=np.bool_)
+
+    def some(start: int, stop: int) -> None:
+        mine = slice(start, stop + 1)
+        choose(members, bounds[mine], turns[0][mine], turns[1], ranks, first[mine], used, pool)
+
+    # classes of about equal numbers of members for each core
+    cuts = np.searchsorted(bounds, np.arange(_SHARES + 1) * len(members) // _SHARES).tolist()
+    cuts[0], cuts[-1] = 0, count
+    each(lambda share: some(*share), pairwise(cuts), steps=len(members) * _STEPS_OF_MEMBER)
     return Pools(pool, first, *turns, ranks, width)
 
 

@@ -8,6 +8,7 @@ docs/methods/kguard.md, natural cover.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from kgreason.base.jit import Ints
 from kgreason.base.progress import SILENT, Progress
 from kgreason.graph.induced.derivation import InducedReasoner
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
+from kgreason.graph.sorted_keys import distinct
 from kgreason.graph.subgraphs.enumeration import DRAW, PASS, TEST, visit_all
 from kgreason.graph.subgraphs.member_pools import Pools, degree_ranks, diverse, search
 from kgreason.graph.subgraphs.ordered_adjacency import Shorts
@@ -31,7 +33,7 @@ _MOST_LACKING = 4_096  # subgraphs of a class that may count as lacking ...
 _SERVED_SHARE = 0.1  # ... if at most this share of the searched ones finds images
 _BUDGET = 1 << 15  # steps of the search for the images of one subgraph
 _CANDIDATES = (64, 4_096)  # candidate members per subgraph at most, in the first and the second attempt
-_BLOCK = 1 << 12  # subgraphs that one core searches at a time
+_BLOCK = 1 << 7  # subgraphs that one core searches at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,10 +47,19 @@ class Lack:
     classes: Ints
     missing: Ints
 
+    @cached_property
+    def places(self) -> tuple[Ints, Ints]:
+        """Distinct pairs of a position, class * x + its number in the class, and a vertex there, ascending."""
+        x, n = self.members.shape[1], int(self.members.max(initial=0)) + 1
+        position, vertex = np.divmod(
+            distinct((self.classes[:, None] * x + np.arange(x)) * n + self.members), n
+        )
+        return position, vertex
+
     def beyond(self, served: int) -> Lack:
         """Subgraphs that lack more than `served` images."""
         more = self.missing > served
-        return Lack(self.members[more], self.classes[more], self.missing[more])
+        return self if more.all() else Lack(self.members[more], self.classes[more], self.missing[more])
 
 
 class Cover:
@@ -100,15 +111,12 @@ class Cover:
 
     def forget(self) -> None:
         """Remove all made members."""
-        none = np.empty((0, self.x), dtype=np.int64), np.empty(0, dtype=np.int64)
-        self.made = self.relying = none
+        self.made = np.empty((0, self.x), dtype=np.int64), np.empty(0, dtype=np.int64)
+        self.relying: list[Lack] = []
 
     def rely(self, lack: Lack) -> None:
         """Record subgraphs that rely on made members."""
-        self.relying = (
-            np.concatenate([self.relying[0], lack.members]),
-            np.concatenate([self.relying[1], lack.classes]),
-        )
+        self.relying.append(lack)
 
     def add(self, members: Ints, classes: Ints) -> None:
         """Add made members in canonical order."""
