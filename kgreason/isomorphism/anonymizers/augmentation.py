@@ -165,12 +165,21 @@ class ForbiddenDegrees:
         at = np.where(free, np.arange(len(free)), len(free) - 1)
         return np.minimum.accumulate(at[::-1])[::-1].astype(np.int64)
 
-    def allows(self, degrees: Sequence[Vertices]) -> Flags:
-        """Whether each vertex may get these in- and out-degrees, which no image has at a position of the vertex."""
-        bad = np.zeros(len(degrees[0]), dtype=np.bool_)
-        for phi in range(2):
-            bad[self.vertex[self.images[phi, self.position, degrees[phi][self.vertex]]]] = True
-        return ~bad
+    def first_allowed(self, vertices: Ints, degrees: Sequence[Vertices]) -> int:
+        """First of some vertices to which no image forbids its degrees among these; -1 if there is none."""
+        size = 1
+        while len(vertices):
+            some, vertices = vertices[:size], vertices[size:]
+            low, high = (np.searchsorted(self.vertex, some, side=s) for s in ("left", "right"))
+            owner = np.repeat(np.arange(len(some)), high - low)
+            at = np.arange(len(owner)) + np.repeat(low - (np.cumsum(high - low) - (high - low)), high - low)
+            bad = np.zeros(len(some), dtype=np.bool_)
+            for phi in range(2):
+                bad[owner[self.images[phi, self.position[at], degrees[phi][some][owner]]]] = True
+            if not bad.all():
+                return int(some[bad.argmin()])
+            size *= 4
+        return -1
 
     def forbids(self, vertex: int, degrees: Iterable[int]) -> bool:
         """Whether an image has one of these in- and out-degrees at a position of the vertex."""

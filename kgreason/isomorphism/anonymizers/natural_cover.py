@@ -48,6 +48,13 @@ class Lack:
     missing: Ints
 
     @cached_property
+    def of_class(self) -> dict[int, Ints]:
+        """Members of each class, ascending."""
+        order = np.argsort(self.classes, kind="stable")
+        classes, begins = np.unique(self.classes[order], return_index=True)
+        return dict(zip(classes.tolist(), np.split(self.members[order], begins[1:]), strict=False))
+
+    @cached_property
     def places(self) -> tuple[Ints, Ints]:
         """Distinct pairs of a position, class * x + its number in the class, and a vertex there, ascending."""
         x, n = self.members.shape[1], int(self.members.max(initial=0)) + 1
