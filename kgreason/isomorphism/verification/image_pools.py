@@ -40,6 +40,7 @@ ENTRIES = 1 << 11  # adjacency entries at which sets are sampled, of release and
 QUOTA = 1 << 8  # sets visited at each entry
 RAREST = 1 << 19  # approximate number of visited sets of rare degrees
 BLOCKS = 1 << 6  # maximum number of blocks of a pool
+FEWER = 1 << 4  # groups of shares whose sets are listed, where each call takes few shares
 KEPT = 1 << 12  # sampled members of a class that are kept outside its pool
 COMPARED = 64  # sets compared with all others at once
 SETTLED = 1 << 14  # sets whose images one core looks up at a time
@@ -126,10 +127,10 @@ class Patterns:
         jobs = self.jobs(of_class, all_open=wanted is None)
         orders = Orders(jobs, np.zeros_like(jobs), self.canonical)
 
-        def visit(share: Share) -> list[tuple[Ints, Ints]]:
-            return Walker(self.adjacency, self.traits, self.size, self.tree).gather([share], orders)[0]
+        def visit(some: Sequence[Share]) -> list[tuple[Ints, Ints]]:
+            return Walker(self.adjacency, self.traits, self.size, self.tree).gather(some, orders)[0]
 
-        for found in each(visit, parts):
+        for found in each(visit, grouped(parts, FEWER)):
             for rows, nodes in found:
                 yield self.resolve(rows, nodes)
 

@@ -29,7 +29,8 @@ Share = tuple[int, int]
 Handler = Callable[[Ints, Ints], None]
 ROWS = 1 << 14  # rows output at once
 SHARES = 256  # shares of about equal work, into which an enumeration is divided
-AT_ONCE, TASKS = 64, 64  # most shares that one call visits, and number of calls to divide shares into at least
+AT_ONCE = 64  # most shares that one call visits
+TASKS = 64  # groups of shares for the cores, each of which takes one after the other
 NODES = 1 << 10  # capacity of a new tree of patterns
 ENDLESS = 1 << 62
 
@@ -338,9 +339,9 @@ def consumed(waiting: deque[T]) -> Iterator[T]:
             yield waiting.popleft()
 
 
-def grouped(parts: Sequence[Share]) -> list[Sequence[Share]]:
-    """Divide shares into those that one call of a walker visits."""
-    step = min(AT_ONCE, len(parts) // TASKS + 1)
+def grouped(parts: Sequence[Share], tasks: int = TASKS) -> list[Sequence[Share]]:
+    """Divide shares into those that one call of a walker visits, where possible into a number of tasks."""
+    step = min(AT_ONCE, len(parts) // tasks + 1)
     return [parts[i : i + step] for i in range(0, len(parts), step)]
 
 
