@@ -264,7 +264,7 @@ def _some(classes: Ints, status: Ints) -> Ints:
 def _spread(adjacency: Adjacency) -> list[Share]:
     """Some entries from all over an adjacency, in scrambled order."""
     entries = np.flatnonzero(work_of(adjacency, 2))
-    picked = entries[:: max(1, len(entries) // ENTRIES)]
+    picked = entries[:: len(entries) // ENTRIES + 1]
     return [(int(e), int(e) + 1) for e in picked[scrambled(len(picked))]]
 
 

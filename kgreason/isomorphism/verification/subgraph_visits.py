@@ -451,7 +451,18 @@ class Walker:
         while True:
             head[USED] = tree.used
             why = _visit(
-                *(a.indptr, a.neighbour, a.tie, begins, quota, shape, self._held, self._opened, head, self._path),
+                *(
+                    a.indptr,
+                    a.neighbour,
+                    a.tie,
+                    begins,
+                    quota,
+                    shape,
+                    self._held,
+                    self._opened,
+                    head,
+                    self._path,
+                ),
                 *(tree.table, tree.nodes, orders.jobs, orders.pools, orders.canonical, self._traits),
                 *(orders.blocks, orders.members, self._out, self._patterns),
             )

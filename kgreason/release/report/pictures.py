@@ -28,7 +28,10 @@ LENGTHS = (6.0, 3.0, 1.0)
 APART = 0.75  # distance of unconnected vertices: this quantile of the distances of connected ones
 JITTER = 0.1  # spread of the initial positions, so that no two vertices begin at the same one
 ROUNDS = 80  # of majorization: later ones move vertices by less than a picture shows
-DIRECTIONS, TURNS = 8, 16  # of the subspace in which classical scaling looks for two directions, and its iterations
+DIRECTIONS, TURNS = (
+    8,
+    16,
+)  # of the subspace in which classical scaling looks for two directions, and its iterations
 
 
 def pictures(
