@@ -186,14 +186,27 @@ class Cover:
 
     def missing(self, members: Ints, classes: Ints, ranks: Shorts) -> Ints:
         """Number of images that each subgraph, in canonical order, lacks among all candidates."""
-        missing = np.zeros(len(members), dtype=np.int64)
-        rows = np.arange(len(members))
+        missing = np.full(len(members), self.need, dtype=np.int64)
+        rows = np.flatnonzero(~np.isin(classes, self._uniform(members, classes, ranks)))
+        missing[rows] = 0
         for need in range(self.need, 0, -1):
             found, apart = self.search(members[rows], classes[rows], ranks, need)
             missing[rows[apart == 0]] += need  # then there is no image at all
             rows = rows[~found & (apart > 0)]
             missing[rows] += 1
         return missing
+
+    def _uniform(self, members: Ints, classes: Ints, ranks: Shorts) -> list[int]:
+        """Classes in which these and all candidates have one in- or out-degree at a position, so that none are apart."""
+        found, (candidates, of), (first, turns) = list[int](), self.candidates(), self.turns
+        for c in np.unique(classes).tolist():
+            low, high = np.searchsorted(of, [c, c + 1])
+            met = ranks.reshape(2, -1)[:, np.concatenate([candidates[low:high], members[classes == c]])]
+            placed = turns[first[c] : first[c + 1]]
+            least, most = met.min(axis=1)[:, placed], met.max(axis=1)[:, placed]
+            if (least.min(axis=1) == most.max(axis=1)).any():
+                found.append(c)
+        return found
 
     def search(
         self, members: Ints, classes: Ints, ranks: Shorts, need: int

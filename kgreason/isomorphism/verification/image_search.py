@@ -22,6 +22,7 @@ from kgreason.isomorphism.verification.subgraph_visits import (
     ENDLESS,
     Share,
     shares,
+    work_of,
 )
 
 PATIENCE = 1 << 12  # comparisons per X1 while the listing may still bring members
@@ -33,6 +34,7 @@ GIVEN_UP = -1  # replaces the number of rounds of a class with too many members 
 PARTS = 1 << 10  # shares of the release
 ROUND = 64  # shares visited in the first round; each later round visits GROWTH times as many
 GROWTH = 8
+FEW_SETS = 1 << 23  # approximate number of sets of a release that are visited in one round
 AT_ONCE = 64  # shares visited between counts of the members
 STOCK = 1 << 24  # maximum number of stored members
 ALL_SUBSETS = 1 << 22  # maximum number of listed sets for attacked subgraphs disconnected in the release
@@ -75,7 +77,8 @@ class Search:
             kept = int(np.searchsorted(np.cumsum(counts, dtype=np.float64), self.most, side="right"))
             self._cut = kept < len(rest)
             rest = rest[:kept]
-        rounds, count = [], ROUND
+        few = work_of(adjacency, self.size).sum() < FEW_SETS
+        rounds, count = [], len(rest) if few else ROUND
         while rest:
             rounds.append(rest[:count])
             rest = rest[count:]
