@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.cores import each, together
+from kgreason.graph.sorted_keys import ascending
 from kgreason.isomorphism.verification.isomorphism_classes import Catalogue
 from kgreason.isomorphism.verification.release_index import Adjacency
 from kgreason.isomorphism.verification.subgraph_visits import (
@@ -292,7 +293,7 @@ class Pools:
         if not met:
             return
         rows, classes = map(np.concatenate, zip(*met, strict=True))
-        order = np.argsort(classes, kind="stable")
+        order = ascending(classes)
         ordered = classes[order]
         rank = np.arange(len(order)) - np.searchsorted(ordered, ordered) + self._kept[ordered]
         kept = order[rank < KEPT]

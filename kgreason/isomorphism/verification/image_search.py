@@ -13,6 +13,7 @@ import numpy.typing as npt
 from kgreason.base.cores import each
 from kgreason.base.jit import Ints
 from kgreason.base.progress import Progress
+from kgreason.graph.sorted_keys import ascending
 from kgreason.isomorphism.verification.image_pools import Patterns, Pools, packs, placements, tokens
 from kgreason.isomorphism.verification.image_search_kernels import find_images
 from kgreason.isomorphism.verification.isomorphism_classes import Catalogue, Scarcity
@@ -194,7 +195,7 @@ class Search:
         placed = stock[:, self.catalogue.full.form(number).automorphisms].reshape(-1, self.size)
         while len(left := np.flatnonzero(~covered)) > FEW and self.pools.room(number):
             some = rows[left[:: len(left) // PROBED + 1]]
-            rare = np.argsort(_collisions(some, placed, self.index.traits), kind="stable")
+            rare = ascending(_collisions(some, placed, self.index.traits))
             self.pools.extend(number, placed[rare[:SAMPLE]])
             if np.count_nonzero(self.pools.settled(some, same[: len(some)])) < 0.25 * len(some):
                 break
@@ -271,7 +272,7 @@ class _Stock:
 
 def _by_class(classes: Ints) -> Iterator[tuple[int, Ints]]:
     """Classes that occur, ascending, and the indices of each."""
-    order = np.argsort(classes, kind="stable")
+    order = ascending(classes)
     for part in np.split(order, np.flatnonzero(np.diff(classes[order])) + 1):
         if len(part):
             yield int(classes[part[0]]), part
@@ -293,8 +294,8 @@ def _spread(pool: Ints) -> Ints:
     # Otherwise a hub, which is in most members of some classes, is also in most of the first ones.
     first = pool[:SAMPLE]
     vertices = first.reshape(-1)
-    order = np.argsort(vertices, kind="stable")
+    order = ascending(vertices)
     occurrence = np.empty_like(order)
     occurrence[order] = np.arange(len(order)) - np.searchsorted(vertices[order], vertices[order])
-    best = np.argsort(occurrence.reshape(first.shape).max(axis=1, initial=0), kind="stable")
+    best = ascending(occurrence.reshape(first.shape).max(axis=1, initial=0))
     return np.concatenate([first[best], pool[SAMPLE:]])
