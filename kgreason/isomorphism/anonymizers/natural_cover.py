@@ -197,7 +197,7 @@ class Cover:
         return missing
 
     def _uniform(self, members: Ints, classes: Ints, ranks: Shorts) -> list[int]:
-        """Classes in which these and all candidates have one in- or out-degree at a position, so that none are apart."""
+        """Classes in which these and all candidates have one in- or out-degree at a position: none are apart."""
         found, (candidates, of), (first, turns) = list[int](), self.candidates(), self.turns
         for c in np.unique(classes).tolist():
             low, high = np.searchsorted(of, [c, c + 1])
