@@ -42,7 +42,7 @@ ALL_SUBSETS = 1 << 22  # maximum number of listed sets for attacked subgraphs di
 CHUNK = 1 << 16
 MANY = 1 << 12  # more attacked subgraphs of a class are not searched one by one during the listing
 FEW = 1 << 6  # number of unserved attacked subgraphs above which the pool of a class is extended
-PROBED = 1 << 12  # of these, attacked subgraphs for which a new block is chosen and tried
+PROBED = 1 << 12  # of these, attacked subgraphs for which a new block is tried first
 
 
 class Search:
@@ -194,9 +194,9 @@ class Search:
         stock = self._stock.of(number)[:SAMPLE]
         placed = stock[:, self.catalogue.full.form(number).automorphisms].reshape(-1, self.size)
         while len(left := np.flatnonzero(~covered)) > FEW and self.pools.room(number):
-            some = rows[left[:: len(left) // PROBED + 1]]
-            rare = ascending(_collisions(some, placed, self.index.traits))
+            rare = ascending(_collisions(rows[left], placed, self.index.traits))
             self.pools.extend(number, placed[rare[:SAMPLE]])
+            some = rows[left[:: len(left) // PROBED + 1]]
             if np.count_nonzero(self.pools.settled(some, same[: len(some)])) < 0.25 * len(some):
                 break
             covered[left] = self.pools.settled(rows[left], same[left])
