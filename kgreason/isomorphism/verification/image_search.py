@@ -17,7 +17,7 @@ from kgreason.graph.sorted_keys import ascending
 from kgreason.isomorphism.verification.image_pools import Patterns, Pools, packs, placements, tokens
 from kgreason.isomorphism.verification.image_search_kernels import find_images
 from kgreason.isomorphism.verification.isomorphism_classes import Catalogue, Scarcity
-from kgreason.isomorphism.verification.population import pick
+from kgreason.isomorphism.verification.population import share_counts
 from kgreason.isomorphism.verification.release_index import scrambled
 from kgreason.isomorphism.verification.subgraph_visits import (
     ENDLESS,
@@ -74,11 +74,12 @@ class Search:
         adjacency = self.release.adjacency
         rest = shares(adjacency, self.size, PARTS)[::-1]
         if self.most < ENDLESS:  # first shares that together have at most `most` sets
-            counts = each(lambda share: pick(adjacency, self.size, share)[0], rest)
-            kept = int(np.searchsorted(np.cumsum(counts, dtype=np.float64), self.most, side="right"))
+            number = share_counts(adjacency, self.size, rest)
+            kept = int(np.searchsorted(np.cumsum(number, dtype=np.float64), self.most, side="right"))
             self._cut = kept < len(rest)
             rest = rest[:kept]
-        few = work_of(adjacency, self.size).sum() < FEW_SETS
+        # a small budget finds more images in several rounds
+        few = self.budget == BUDGET and work_of(adjacency, self.size).sum() < FEW_SETS
         rounds, count = [], len(rest) if few else ROUND
         while rest:
             rounds.append(rest[:count])
