@@ -47,19 +47,29 @@ def ranks(values: Ints) -> Ints:
     return found
 
 
-def descending(values: Ints) -> Ints:
-    """Order of non-negative values by descending value, equal ones in their order.
+def ascending(values: Ints) -> Ints:
+    """Order of non-negative values by ascending value, equal ones in their order.
 
     Values below 2^16, as degrees usually are, are ordered by a radix sort, in a tenth of the time.
+
+    Examples
+    --------
+    >>> ascending(np.array([1, 3, 1])).tolist()
+    [0, 2, 1]
+    """
+    short = values.max(initial=0) < 1 << 16
+    return np.argsort(values.astype(np.uint16) if short else values, kind="stable").astype(np.int64)
+
+
+def descending(values: Ints) -> Ints:
+    """Order of non-negative values by descending value, equal ones in their order.
 
     Examples
     --------
     >>> descending(np.array([1, 3, 1])).tolist()
     [1, 0, 2]
     """
-    most = int(values.max(initial=0))
-    below = most - values
-    return np.argsort(below.astype(np.uint16) if most < 1 << 16 else below, kind="stable").astype(np.int64)
+    return ascending(values.max(initial=0) - values)
 
 
 def row_numbers(columns: Sequence[Ints]) -> Ints:

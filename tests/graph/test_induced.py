@@ -143,6 +143,28 @@ def test_as_one_by_one(
     )
 
 
+@pytest.mark.parametrize("name", PROGRAMS)
+@given(graph=graphs(), seed=st.integers(0, 1000))
+@settings(max_examples=inputs(15), deadline=None)
+def test_on_a_part_of_the_graph(
+    name: str, programs: dict[str, CheckedProgram], graph: KnowledgeGraph, seed: int
+) -> None:
+    program, members = programs[name], tuples(graph, seed)
+    rng = np.random.default_rng(seed)
+    kept = {n: rng.random(len(r)) < 0.5 for n, r in graph.relations.items()}
+    part = KnowledgeGraph(
+        graph.labels,
+        {
+            n: Relation(r.source[kept[n]], r.target[kept[n]], None if r.weight is None else r.weight[kept[n]])
+            for n, r in graph.relations.items()
+        },
+    )
+    reasoner = InducedReasoner(graph, program)
+    whole = reasoner.derived(members)
+    assert np.array_equal(reasoner.on(part).derived(members), one_by_one(part, program, members))
+    assert np.array_equal(reasoner.derived(members), whole)
+
+
 @pytest.mark.parametrize("name", ["ultimate", "majors"])
 @given(graph=graphs(), seed=st.integers(0, 1000))
 @settings(max_examples=15, deadline=None)

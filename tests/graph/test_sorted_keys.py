@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from kgreason.graph import sorted_keys
 from kgreason.graph.sorted_keys import (
+    ascending,
     descending,
     distinct,
     looked_up,
@@ -28,6 +29,7 @@ def test_distinct_values_and_their_ranks(values: list[int]) -> None:
     array, ordered = np.array(values, dtype=np.int64), sorted(set(values))
     assert distinct(array).tolist() == ordered
     assert ranks(array).tolist() == [ordered.index(value) for value in values]
+    assert ascending(array).tolist() == sorted(range(len(values)), key=values.__getitem__)
     assert descending(array).tolist() == sorted(range(len(values)), key=lambda i: -values[i])
 
 

@@ -14,7 +14,9 @@ from kgreason.base import cores
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.progress import SILENT
 from kgreason.graph.generators import erdos_renyi, scale_free
+from kgreason.graph.induced.derivation import InducedReasoner
 from kgreason.graph.knowledge_graph import KnowledgeGraph
+from kgreason.graph.subgraphs.member_pools import degree_ranks
 from kgreason.isomorphism.anonymizers import kguard, natural_cover
 from kgreason.isomorphism.anonymizers.assembly import is_symmetric, publish
 from kgreason.isomorphism.anonymizers.kguard import Kguard
@@ -167,6 +169,28 @@ def test_samples_come_first_where_there_are_many(monkeypatch: pytest.MonkeyPatch
     graph = scale_free(60, 3.0, np.random.default_rng(6), economic=True)
     augmented = made(graph, RULES, 3, (3,))
     assert checked(graph, augmented, RULES, 3, (3,)).holds
+
+
+@settings(max_examples=inputs(25), deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 3))
+def test_nothing_is_apart_in_classes_with_one_degree_at_a_position(seed: int, x: int) -> None:
+    rng = np.random.default_rng(seed)
+    graph = erdos_renyi(10, 9, rng)
+    cover = natural_cover.Cover(graph, InducedReasoner(graph, RULES), x, None, 2, rng)
+    ranks, _ = degree_ranks((graph.in_degree(), graph.out_degree()))
+    found = cover._uniform(cover.members, cover.classes, ranks)
+    for c, rows in natural_cover.Lack(cover.members, cover.classes, cover.classes).of_class.items():
+        _, apart = cover.search(rows, np.full(len(rows), c), ranks, 1)
+        if c in found:
+            assert (apart == 0).all()
+        turns = cover.turns[1][cover.turns[0][c] : cover.turns[0][c + 1]]
+        placed = rows[:, turns].reshape(-1, x)
+        values = [
+            len({*d[placed[:, p]].tolist()})
+            for d in (graph.in_degree(), graph.out_degree())
+            for p in range(x)
+        ]
+        assert (c in found) == (min(values) == 1)
 
 
 def test_small_components_are_attacked_as_a_whole() -> None:

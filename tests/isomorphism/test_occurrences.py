@@ -241,6 +241,9 @@ def test_kernels_of_places(data: st.DataObject, n: int, places: int) -> None:
     incidence = Incidence(n, Classes(1), bits, places)
     counts = incidence.counts(first)
     assert counts.tolist() == [len({v for p, v in pairs if p == q and v >= first}) for q in range(places)]
+    trait = np.array(data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n)), dtype=np.int64)
+    values = [len({int(trait[v]) for p, v in pairs if p == q}) for q in range(places)]
+    assert incidence.values(trait).tolist() == values
     found = np.full(8 * width, -1, dtype=np.int64)
     first_counts(np.argsort(counts, kind="stable"), counts, width, bits, found)
     expected = [min((counts[p] for p, u in pairs if u == v), default=-1) for v in range(n)]

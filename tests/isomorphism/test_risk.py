@@ -20,10 +20,10 @@ from kgreason.cli.risking import print_grid
 from kgreason.graph.generators import erdos_renyi, ownership
 from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.isomorphism.risk.advice import Risk
-from kgreason.isomorphism.risk.candidate_counts import Exposure
+from kgreason.isomorphism.risk.candidate_counts import Exposure, surveys
 from kgreason.isomorphism.risk.method_costs import Range, lacking, of_klone, stratified
-from kgreason.isomorphism.risk.occurrences import survey
-from kgreason.isomorphism.verification.images import attacked, decide
+from kgreason.isomorphism.risk.occurrences import Survey
+from kgreason.isomorphism.verification.images import attacked, decide, decide_each
 from kgreason.isomorphism.verification.release_index import ReleaseIndex
 from kgreason.language.check.program_checker import load_text
 from tests.examples import inputs
@@ -115,12 +115,16 @@ def test_a_graph_within_its_population() -> None:
     assert found.population == 12
 
 
+def surveyed(graph: KnowledgeGraph, x: int) -> dict[int, Survey]:
+    return surveys(graph, load_text(REACH), [x], 10**6, np.random.default_rng(0))
+
+
 @settings(max_examples=inputs(25), deadline=None)
 @given(graphs(least=4, most=7, second=False))
 def test_lacking_is_what_the_checker_finds(graph: KnowledgeGraph) -> None:
     space = ReleaseIndex(graph, load_text(REACH))
     for x in (1, 2, 3):
-        found = lacking(survey(space, x, 10**6, np.random.default_rng(0), SILENT), 2)
+        found = lacking(surveyed(graph, x), x, 2)
         everything = [
             decide(space, s, w, 2, SILENT) for s, w in attacked(space, graph, np.arange(graph.n), x)
         ]
@@ -130,15 +134,31 @@ def test_lacking_is_what_the_checker_finds(graph: KnowledgeGraph) -> None:
         assert found.share == (found.lacking / found.total if found.total else 0)
 
 
+@settings(max_examples=inputs(25), deadline=None)
+@given(graphs(least=4, most=7, second=False))
+def test_no_member_of_a_class_with_few_degrees_has_images(graph: KnowledgeGraph) -> None:
+    for x, k in ((2, 2), (3, 2), (2, 3)):
+        found = surveyed(graph, x)[x]
+        degrees = found.catalogue.index.traits[:, :2]
+        members = found.drawn.rows, found.drawn.classes  # all of them: there are fewer than the sample holds
+        for c, diverse in enumerate(found.diverse(k).tolist()):
+            turns = found.catalogue.full.form(c).automorphisms
+            placed = members[0][members[1] == c][:, turns].reshape(-1, x)
+            few = min(len({*d}) for p in range(x) for d in degrees[placed[:, p]].T.tolist())
+            assert diverse == (few >= k)
+            if not diverse:
+                mine = members[0][members[1] == c]
+                assert (decide_each(found.catalogue.index, mine, k, SILENT) == 0).all()
+
+
 def test_lacking_of_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     """The interval holds the number that a visit to all finds."""
-    space = ReleaseIndex(erdos_renyi(200, 300, np.random.default_rng(0)), load_text(REACH))
-    surveyed = survey(space, 4, 10**6, np.random.default_rng(0), SILENT)
-    exact = lacking(surveyed, 3)
+    found_in = surveyed(erdos_renyi(200, 300, np.random.default_rng(0)), 4)
+    exact = lacking(found_in, 4, 3)
     assert exact.exact
     assert exact.lacking > 100
     monkeypatch.setattr("kgreason.isomorphism.risk.method_costs.DECIDED", 0)
-    found = lacking(surveyed, 3)
+    found = lacking(found_in, 4, 3)
     assert not found.exact
     assert found.low <= exact.lacking <= found.high
     assert found.high - found.low < exact.lacking
@@ -151,27 +171,23 @@ def pairs_apart(count: int) -> KnowledgeGraph:
 
 
 def test_components_that_are_given_up_leave_the_number_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    surveyed = survey(
-        ReleaseIndex(pairs_apart(9), load_text(REACH)), 3, 10**6, np.random.default_rng(0), SILENT
-    )
-    assert lacking(surveyed, 2).exact
+    pairs = surveyed(pairs_apart(9), 3)
+    assert lacking(pairs, 3, 2).exact
     found = importlib.import_module("kgreason.isomorphism.risk.method_costs")
 
     def given_up(space: ReleaseIndex, rows: np.ndarray, *_: object) -> np.ndarray:
         return np.where(np.arange(len(rows)) < 4, -1, 0) if rows.shape[1] == 2 else np.zeros(len(rows), int)
 
     monkeypatch.setattr(found, "decide_each", given_up)
-    open_ = lacking(surveyed, 2)
+    monkeypatch.setattr(Survey, "diverse", lambda one, _: np.ones(len(one.counts), dtype=bool))
+    open_ = lacking(pairs, 3, 2)
     assert (open_.total, open_.low, open_.lacking, open_.high) == (10, 6, 10, 10)
     assert not open_.exact
 
 
 def test_lacking_of_a_sample_of_components(monkeypatch: pytest.MonkeyPatch) -> None:
-    surveyed = survey(
-        ReleaseIndex(pairs_apart(300), load_text(REACH)), 3, 10**6, np.random.default_rng(0), SILENT
-    )
     monkeypatch.setattr("kgreason.isomorphism.risk.method_costs.SAMPLE", 100)
-    found = lacking(surveyed, 2)
+    found = lacking(surveyed(pairs_apart(300), 3), 3, 2)
     assert (found.total, found.high) == (301, 301)
     assert not found.exact
     assert found.low < 301

@@ -18,7 +18,15 @@ from kgreason.isomorphism.verification import subgraph_visits as visit_kernels
 from kgreason.isomorphism.verification import subgraph_visits as visits
 from kgreason.isomorphism.verification.population import count_connected
 from kgreason.isomorphism.verification.release_index import Bonds, undirected
-from kgreason.isomorphism.verification.subgraph_visits import ENDLESS, FREE, Orders, Tree, Walker, shares
+from kgreason.isomorphism.verification.subgraph_visits import (
+    ENDLESS,
+    FREE,
+    Orders,
+    Tree,
+    Walker,
+    grouped,
+    shares,
+)
 from tests.examples import inputs
 from tests.graphs import graphs
 
@@ -38,13 +46,13 @@ def walked(adjacency, size: int, parts: int, quota: int = ENDLESS):
     walker = Walker(adjacency, np.zeros((n, 3), dtype=np.int64), size, tree)
     learned = Orders.learning(len(tree.nodes), size)
     divided = shares(adjacency, size, parts)
-    seen = sum(walker.walk(share, learned, lambda rows, nodes: None, quota)[1] for share in divided)
+    seen = walker.walk(divided, learned, lambda rows, nodes: None, quota)[1]
     rows, nodes = [], []
     handing = Orders.learning(len(tree.nodes), size)
     handing.jobs[:] = visit_kernels.HANDED
     handing.canonical[:] = np.arange(size)
     for share in divided:
-        walker.walk(share, handing, lambda r, p: (rows.extend(r.tolist()), nodes.extend(p.tolist())), quota)
+        walker.walk([share], handing, lambda r, p: (rows.extend(r.tolist()), nodes.extend(p.tolist())), quota)
     assert quota < ENDLESS or seen == len(rows)
     assert (walker._held == adjacency.kinds).all()
     return rows, tree, nodes
@@ -107,6 +115,29 @@ def test_a_quota_leaves_everything_as_it_was() -> None:
     adjacency = undirected(star)
     rows, _, _ = walked(adjacency, 3, 1, quota=5)
     assert len(rows) == 5
+
+
+@settings(max_examples=inputs(40), deadline=None)
+@given(graphs(most=9, edges=16), st.integers(2, 4), st.integers(1, 6), st.integers(1, 5))
+def test_shares_in_one_call_as_one_after_the_other(
+    graph: KnowledgeGraph, size: int, parts: int, quota: int
+) -> None:
+    adjacency = undirected(graph)
+    divided = shares(adjacency, size, parts)
+    found = []
+    for calls in ([divided], [[share] for share in divided]):
+        walker = Walker(adjacency, np.zeros((graph.n, 3), dtype=np.int64), size, Tree())
+        rows: list[list[int]] = []
+        seen = 0
+        for some in calls:
+            orders = Orders.learning(len(walker.tree.nodes), size)
+            orders.jobs[:] = visit_kernels.HANDED
+            orders.canonical[:] = np.arange(size)
+            seen += walker.walk(some, orders, lambda r, _, rows=rows: rows.extend(r.tolist()), quota)[1]
+        found.append((rows, seen))
+        assert (walker._held == adjacency.kinds).all()
+    assert found[0] == found[1]
+    assert [share for some in grouped(divided, 2) for share in some] == divided
 
 
 def test_counting_stops_beyond_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -141,6 +141,40 @@ def test_what_would_hurt() -> None:
     assert not augmented.may_have(2, 9, 9)  # serves as an image
 
 
+@settings(max_examples=inputs(20), deadline=None)
+@given(st.integers(0, 10**6), st.booleans())
+def test_forbidden_degrees_against_plain_sets(seed: int, some: bool) -> None:
+    rng = np.random.default_rng(seed)
+    graph = erdos_renyi(12, 18, rng)
+    augmented, cover, lack = drafted(graph, seed)
+    for number in np.unique(cover.classes)[:3].tolist():
+        cover.add(rng.permutation(12)[None, :X], np.array([number]))
+    degrees = augmented.inner, augmented.outer
+    vertices = rng.permutation(12)[: 7 if some else 12]
+    found = ForbiddenDegrees.of(degrees, [(cover, lack)], vertices)
+    at = {int(v): i for i, v in enumerate(vertices)}
+    pairs = set()
+    assert set(found.first) == {(X, int(c)) for c in (*lack.classes, *cover.made[1])}
+    for (_, c), first in found.first.items():
+        for kinds, (members, classes) in zip(
+            (found.lacking, found.images), ((lack.members, lack.classes), cover.made), strict=True
+        ):
+            for p in range(X):
+                for phi in range(2):
+                    expected = {int(degrees[phi][v]) for v in members[classes == c][:, p]}
+                    assert set(np.flatnonzero(kinds[phi, first + p]).tolist()) == expected
+        inside = {at[v] for v in lack.members[lack.classes == c].ravel().tolist() if v in at}
+        assert found.within[X, c].tolist() == sorted(inside)
+        pairs |= {
+            (at[v], first + p) for row in lack.of_class.get(c, []) for p, v in enumerate(row) if v in at
+        }
+    assert list(zip(found.vertex.tolist(), found.position.tolist(), strict=True)) == sorted(pairs)
+    wanted = [rng.integers(0, 4, len(vertices)) for _ in range(2)]
+    order = rng.permutation(len(vertices))
+    free = [v for v in order.tolist() if not found.forbids(v, [int(d[v]) for d in wanted])]
+    assert found.first_allowed(order, wanted) == (free[0] if free else -1)
+
+
 def test_high_degrees_are_not_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(augmentation, "_DEGREES", (64, 8))
     graph = build(30, [(0, v, 0.01) for v in range(1, 30)])

@@ -199,6 +199,8 @@ def small(patch: pytest.MonkeyPatch) -> None:
             (search, "BLOCK", 2),
             (search, "SAMPLE", 2),
             (search, "FEW", 1),
+            (search, "FEW_SETS", 0),
+            (search, "PROBED", 2),
             (search, "MANY", 2),
             (search, "ROUND", 1),
         ],
@@ -217,6 +219,8 @@ def small(patch: pytest.MonkeyPatch) -> None:
             (images, "QUOTA", 1),
         ],
         (pools, "BLOCKS", 2),
+        (pools, "SETTLED", 2),
+        (visits, "AT_ONCE", 2),
     ]:
         patch.setattr(module, name, value)
 

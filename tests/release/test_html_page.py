@@ -9,13 +9,14 @@ from collections import Counter
 from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason.release.report.charts import LEFT, RIGHT, TOP, WIDTH, drawn_chart, drawn_picture, percent
-from kgreason.release.report.html_page import heads, long, numeric, page, possible
+from kgreason.release.report.html_page import heads, long, numeric, page, possible, templates
 from kgreason.release.report.report_data import (
     TERMS,
     Chart,
@@ -192,6 +193,25 @@ def _alone(text: str) -> Document:
         assert all(used.startswith("#") for used in re.findall(r"url\(([^)]*)\)", content))
         assert len(document.all(tag)) == 1
     return document
+
+
+def test_compiled_templates_are_kept(report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = page(report)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    templates.cache_clear()
+    assert page(report) == whole
+    kept = sorted(tmp_path.glob("template-*.bin"))
+    assert kept
+    monkeypatch.setattr("jinja2.environment.Environment.compile", None)  # they are not compiled again
+    templates.cache_clear()
+    assert page(report) == whole
+    monkeypatch.undo()
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    for file in kept:
+        file.write_bytes(file.read_bytes()[:-10])  # an interrupted write is no template
+    templates.cache_clear()
+    assert page(report) == whole
+    templates.cache_clear()
 
 
 def test_it_stands_alone(report: Report) -> None:

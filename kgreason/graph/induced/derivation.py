@@ -16,6 +16,7 @@ Callers that meet the same patterns repeatedly evaluate each pattern once. Shari
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from functools import cached_property
 
 import numpy as np
@@ -33,6 +34,7 @@ from kgreason.language.check.program_checker import restricted
 from kgreason.language.check.weight_visibility import Use, WeightUse, monotone_outcome, weight_uses
 
 CHUNK = 1 << 18  # subgraphs whose masks are unpacked at once
+_OF_RULES = {"_program", "predicates", "_uses", "_outcome", "_shares", "_plan", "outside"}  # attributes
 MOST_TIES = 4096  # with more ties, hardly any pattern is repeated
 
 
@@ -74,6 +76,13 @@ class InducedReasoner:
             self._plan = compile_small(program, self._ranges)
         except Unfit as reason:
             self.outside = str(reason)
+
+    def on(self, graph: KnowledgeGraph) -> InducedReasoner:
+        """Derive by the same rules on another graph, all of whose weights occur in this one."""
+        other = copy(self)
+        other.__dict__ = {name: value for name, value in vars(self).items() if name in _OF_RULES}
+        other._graph = graph
+        return other
 
     @property
     def ties(self) -> Ties | None:

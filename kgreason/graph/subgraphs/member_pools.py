@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.base.cores import each
 from kgreason.base.jit import Flags, Ints, Rows, Shorts, inlined, kernel
 from kgreason.graph.knowledge_graph import Vertices
-from kgreason.graph.sorted_keys import ranks
+from kgreason.graph.sorted_keys import ranks, row_numbers
 
 MOST = 63  # members of a pool, which fit into a bit set
 _STEPS = 4_000  # of the search for disjoint images; an unfinished search counts as not found
+
+_SHARES = 16  # into which the choice of pools is divided for the cores
+_STEPS_OF_MEMBER = 1 << 8  # of the choice
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,8 +106,21 @@ def diverse(
     sizes = np.minimum(np.diff(bounds), most)
     first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     pool = np.zeros((int(first[-1]), members.shape[1]), dtype=np.int64)
-    used = np.zeros(len(members), dtype=np.bool_)
-    choose(np.ascontiguousarray(members), bounds, *turns, ranks, first, used, pool)
+    members, used = np.ascontiguousarray(members), np.zeros(len(members), dtype=np.bool_)
+    both = row_numbers(list(ranks.reshape(2, -1).astype(np.int64)))
+    alike = row_numbers([classes, *both[members].T])
+    clashed = np.full(len(members), -1, dtype=np.int64)
+
+    def some(start: int, stop: int) -> None:
+        mine = slice(start, stop + 1)
+        choose(
+            members, bounds[mine], turns[0][mine], turns[1], ranks, first[mine], used, alike, clashed, pool
+        )
+
+    # classes of about equal numbers of members for each core
+    cuts = np.searchsorted(bounds, np.arange(_SHARES + 1) * len(members) // _SHARES).tolist()
+    cuts[0], cuts[-1] = 0, count
+    each(lambda share: some(*share), pairwise(cuts), steps=len(members) * _STEPS_OF_MEMBER)
     return Pools(pool, first, *turns, ranks, width)
 
 
@@ -211,21 +229,35 @@ def covered(
 
 
 @inlined
-def _apart(
+def _differ(
     one: Rows, i: int, turn: int, other: Rows, j: int, other_turn: int, turns: Rows, ranks: Shorts
 ) -> bool:  # fmt: skip
-    """Whether two members, each under an automorphism, are disjoint and differ in all degrees."""
+    """Whether two members, each under an automorphism, differ in all degrees."""
     n = len(ranks) >> 1
-    x = one.shape[1]
-    for a in range(x):
+    for a in range(one.shape[1]):
         u, v = one[i, turns[turn, a]], other[j, turns[other_turn, a]]
         if ranks[u] == ranks[v] or ranks[n + u] == ranks[n + v]:
             return False
+    return True
+
+
+@inlined
+def _disjoint(one: Rows, i: int, other: Rows, j: int) -> bool:
+    """Whether two members share no vertex."""
+    x = one.shape[1]
     for a in range(x):
         for b in range(x):
             if one[i, a] == other[j, b]:
                 return False
     return True
+
+
+@inlined
+def _apart(
+    one: Rows, i: int, turn: int, other: Rows, j: int, other_turn: int, turns: Rows, ranks: Shorts
+) -> bool:  # fmt: skip
+    """Whether two members, each under an automorphism, are disjoint and differ in all degrees."""
+    return _differ(one, i, turn, other, j, other_turn, turns, ranks) and _disjoint(one, i, other, j)
 
 
 @kernel
@@ -252,23 +284,35 @@ def _fill_sets(
 
 @kernel
 def choose(
-    members: Rows, bounds: Ints, first_turn: Ints, turns: Rows, ranks: Shorts, first: Ints, used: Flags, pool: Rows
+    members: Rows, bounds: Ints, first_turn: Ints, turns: Rows, ranks: Shorts, first: Ints, used: Flags, alike: Ints,
+    clashed: Ints, pool: Rows,
 ) -> None:  # fmt: skip
-    """Choose ``first[c + 1] - first[c]`` members of each class, in groups that are pairwise apart."""
+    """Choose ``first[c + 1] - first[c]`` members of each class, in groups that are pairwise apart.
+
+    Members with equal degrees are `alike`; `clashed`, initially -1, is the last group from which they do not differ.
+    """
     x = members.shape[1]
     for c in range(len(bounds) - 1):
         row = first[c]
         while row < first[c + 1]:
             group = row
             for i in range(bounds[c], bounds[c + 1]):
-                if used[i]:
+                if used[i] or clashed[alike[i]] == group:
                     continue
                 if row == first[c + 1]:
                     break
+                clash = True
                 for turn in range(first_turn[c], first_turn[c + 1]):
                     fits = True
                     for j in range(group, row):
-                        if not _apart(pool, j, first_turn[c], members, i, turn, turns, ranks):
+                        if not _differ(pool, j, first_turn[c], members, i, turn, turns, ranks):
+                            fits = False
+                            break
+                    if not fits:
+                        continue
+                    clash = False
+                    for j in range(group, row):
+                        if not _disjoint(pool, j, members, i):
                             fits = False
                             break
                     if fits:
@@ -276,7 +320,9 @@ def choose(
                             pool[row, a] = members[i, turns[turn, a]]
                         used[i] = True
                         row += 1
-                        break
+                    break
+                if clash:
+                    clashed[alike[i]] = group
 
 
 @kernel

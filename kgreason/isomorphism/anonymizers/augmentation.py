@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from kgreason.base.jit import Ints
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices
+from kgreason.graph.sorted_keys import distinct
 from kgreason.graph.subgraphs.ordered_adjacency import undirected
 from kgreason.isomorphism.anonymizers.assembly import Edges, Pairs, check_vertices
 from kgreason.isomorphism.anonymizers.natural_cover import Cover, Lack
@@ -123,28 +124,32 @@ class ForbiddenDegrees:
         above, most = _DEGREES
         top = min(2 * highest + above, most)
         degrees = [np.minimum(d, top - 1) for d in degrees]
-        at = np.full(len(degrees[0]), -1, dtype=np.int64)
-        at[vertices] = np.arange(len(vertices))
-        classes = [(cover, lack, np.union1d(cover.made[1], lack.classes).tolist()) for cover, lack in lacks]
-        starts = np.cumsum([0, *(cover.x for cover, _, mine in classes for _ in mine)]).tolist()
-        first = dict(
-            zip(((cover.x, c) for cover, _, mine in classes for c in mine), starts[:-1], strict=True)
-        )
-        kinds = np.zeros((2, 2, starts[-1], top), dtype=np.bool_)
-        within, pairs = {}, [np.empty(0, dtype=np.int64)]
-        for cover, lack, mine in classes:
-            for c in mine:
-                key, positions = (cover.x, c), first[cover.x, c] + np.arange(cover.x)
-                lacking = lack.members[lack.classes == c]
-                relying, made = (of[0][of[1] == c] for of in (cover.relying, cover.made))
-                for kind, some in zip(kinds, (lacking, made), strict=True):
-                    for phi in range(2):
-                        kind[phi, positions, degrees[phi][some]] = True
-                inside = np.unique(at[lacking])
-                within[key] = inside[inside >= 0]
-                found = at[relying]
-                pairs.append(np.unique((found * starts[-1] + positions)[found >= 0]))
-        vertex, position = np.divmod(np.sort(np.concatenate(pairs)), max(1, starts[-1]))
+        n, at = len(vertices), np.full(len(degrees[0]), -1, dtype=np.int64)
+        at[vertices] = np.arange(n)
+        classes = [np.union1d(cover.made[1], lack.classes) for cover, lack in lacks]
+        sizes = [cover.x * len(mine) for (cover, _), mine in zip(lacks, classes, strict=True)]
+        starts = np.cumsum([0, *sizes]).tolist()
+        count, first = starts[-1], dict[ClassKey, int]()
+        kinds = np.zeros((2, 2, count, top), dtype=np.bool_)
+        within, pairs = dict[ClassKey, Vertices](), [np.empty(0, dtype=np.int64)]
+        for (cover, lack), mine, start in zip(lacks, classes, starts, strict=False):
+            x, made = cover.x, Lack(*cover.made, np.ones(len(cover.made[0]), dtype=np.int64))
+            lacking, fixed, *relying = (
+                _renumbered(one.places, mine, start, x) for one in (lack, made, *cover.relying)
+            )
+            for kind, (position, vertex) in zip(kinds, (lacking, fixed), strict=True):
+                for phi in range(2):
+                    kind[phi, position, degrees[phi][vertex]] = True
+            position, vertex = lacking[0], at[lacking[1]]
+            keys = distinct(((position - start) // x * n + vertex)[vertex >= 0])
+            ends = np.searchsorted(keys, np.arange(len(mine) + 1) * n)
+            inside = np.split(keys % max(n, 1), ends[1:-1])
+            for number, c in enumerate(mine.tolist()):
+                first[x, c], within[x, c] = start + number * x, inside[number]
+            for position, vertex in relying:
+                found = at[vertex]
+                pairs.append((found * count + position)[found >= 0])
+        vertex, position = np.divmod(distinct(np.concatenate(pairs)), max(1, count))
         return cls(first, kinds[0], kinds[1], vertex, position, within)
 
     def copy(self) -> ForbiddenDegrees:
@@ -160,12 +165,21 @@ class ForbiddenDegrees:
         at = np.where(free, np.arange(len(free)), len(free) - 1)
         return np.minimum.accumulate(at[::-1])[::-1].astype(np.int64)
 
-    def allows(self, degrees: Sequence[Vertices]) -> Flags:
-        """Whether each vertex may get these in- and out-degrees, which no image has at a position of the vertex."""
-        bad = np.zeros(len(degrees[0]), dtype=np.bool_)
-        for phi in range(2):
-            bad[self.vertex[self.images[phi, self.position, degrees[phi][self.vertex]]]] = True
-        return ~bad
+    def first_allowed(self, vertices: Ints, degrees: Sequence[Vertices]) -> int:
+        """First of some vertices to which no image forbids its degrees among these; -1 if there is none."""
+        size = 1
+        while len(vertices):
+            some, vertices = vertices[:size], vertices[size:]
+            low, high = (np.searchsorted(self.vertex, some, side=s) for s in ("left", "right"))
+            owner = np.repeat(np.arange(len(some)), high - low)
+            at = np.arange(len(owner)) + np.repeat(low - (np.cumsum(high - low) - (high - low)), high - low)
+            bad = np.zeros(len(some), dtype=np.bool_)
+            for phi in range(2):
+                bad[owner[self.images[phi, self.position[at], degrees[phi][some][owner]]]] = True
+            if not bad.all():
+                return int(some[bad.argmin()])
+            size *= 4
+        return -1
 
     def forbids(self, vertex: int, degrees: Iterable[int]) -> bool:
         """Whether an image has one of these in- and out-degrees at a position of the vertex."""
@@ -181,6 +195,14 @@ class ForbiddenDegrees:
         low, high = np.searchsorted(self.vertex, [vertex, vertex + 1])
         for phi, degree in enumerate(degrees):
             self.lacking[phi, self.position[low:high], degree] = True
+
+
+def _renumbered(places: Pairs, classes: Ints, start: int, x: int) -> Pairs:
+    """Places of `Lack` in some of the `classes`, whose positions are numbered from `start` on, and their vertices."""
+    position, vertex = places
+    known = np.isin(position // x, classes)
+    of, p = np.divmod(position[known], x)
+    return start + x * np.searchsorted(classes, of) + p, vertex[known]
 
 
 class Augmentation:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.progress import Progress
 from kgreason.graph.knowledge_graph import Vertices, Weights
-from kgreason.graph.sorted_keys import ranks
+from kgreason.graph.sorted_keys import ascending, ranks
 from kgreason.isomorphism.anonymizers.answer_loss import Judge, Judged
 from kgreason.isomorphism.anonymizers.weight_density import GRID, Cuts, Units, floored, nearest, weights_of
 
@@ -199,7 +199,7 @@ def room_below(target: Vertices, weights: Units, n: int, cuts: Cuts) -> npt.NDAr
 
 def _subsets(target: Vertices) -> Iterator[tuple[Vertices, npt.NDArray[np.float64]]]:
     """Edges into vertices of one in-degree d, shape (d, vertices), and 0-1 rows of subsets, shape (subsets, d)."""
-    order = np.argsort(target, kind="stable")
+    order = ascending(target)
     first = np.flatnonzero(np.diff(target[order], prepend=-1))
     degree = np.diff(np.append(first, len(target)))
     for d in np.flatnonzero(np.bincount(degree)).tolist():

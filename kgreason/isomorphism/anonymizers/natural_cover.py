@@ -8,6 +8,7 @@ docs/methods/kguard.md, natural cover.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from kgreason.base.jit import Ints
 from kgreason.base.progress import SILENT, Progress
 from kgreason.graph.induced.derivation import InducedReasoner
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
+from kgreason.graph.sorted_keys import distinct
 from kgreason.graph.subgraphs.enumeration import DRAW, PASS, TEST, visit_all
 from kgreason.graph.subgraphs.member_pools import Pools, degree_ranks, diverse, search
 from kgreason.graph.subgraphs.ordered_adjacency import Shorts
@@ -31,7 +33,7 @@ _MOST_LACKING = 4_096  # subgraphs of a class that may count as lacking ...
 _SERVED_SHARE = 0.1  # ... if at most this share of the searched ones finds images
 _BUDGET = 1 << 15  # steps of the search for the images of one subgraph
 _CANDIDATES = (64, 4_096)  # candidate members per subgraph at most, in the first and the second attempt
-_BLOCK = 1 << 12  # subgraphs that one core searches at a time
+_BLOCK = 1 << 7  # subgraphs that one core searches at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,10 +47,26 @@ class Lack:
     classes: Ints
     missing: Ints
 
+    @cached_property
+    def of_class(self) -> dict[int, Ints]:
+        """Members of each class, ascending."""
+        order = np.argsort(self.classes, kind="stable")
+        classes, begins = np.unique(self.classes[order], return_index=True)
+        return dict(zip(classes.tolist(), np.split(self.members[order], begins[1:]), strict=False))
+
+    @cached_property
+    def places(self) -> tuple[Ints, Ints]:
+        """Distinct pairs of a position, class * x + its number in the class, and a vertex there, ascending."""
+        x, n = self.members.shape[1], int(self.members.max(initial=0)) + 1
+        position, vertex = np.divmod(
+            distinct((self.classes[:, None] * x + np.arange(x)) * n + self.members), n
+        )
+        return position, vertex
+
     def beyond(self, served: int) -> Lack:
         """Subgraphs that lack more than `served` images."""
         more = self.missing > served
-        return Lack(self.members[more], self.classes[more], self.missing[more])
+        return self if more.all() else Lack(self.members[more], self.classes[more], self.missing[more])
 
 
 class Cover:
@@ -100,15 +118,12 @@ class Cover:
 
     def forget(self) -> None:
         """Remove all made members."""
-        none = np.empty((0, self.x), dtype=np.int64), np.empty(0, dtype=np.int64)
-        self.made = self.relying = none
+        self.made = np.empty((0, self.x), dtype=np.int64), np.empty(0, dtype=np.int64)
+        self.relying: list[Lack] = []
 
     def rely(self, lack: Lack) -> None:
         """Record subgraphs that rely on made members."""
-        self.relying = (
-            np.concatenate([self.relying[0], lack.members]),
-            np.concatenate([self.relying[1], lack.classes]),
-        )
+        self.relying.append(lack)
 
     def add(self, members: Ints, classes: Ints) -> None:
         """Add made members in canonical order."""
@@ -171,14 +186,27 @@ class Cover:
 
     def missing(self, members: Ints, classes: Ints, ranks: Shorts) -> Ints:
         """Number of images that each subgraph, in canonical order, lacks among all candidates."""
-        missing = np.zeros(len(members), dtype=np.int64)
-        rows = np.arange(len(members))
+        missing = np.full(len(members), self.need, dtype=np.int64)
+        rows = np.flatnonzero(~np.isin(classes, self._uniform(members, classes, ranks)))
+        missing[rows] = 0
         for need in range(self.need, 0, -1):
             found, apart = self.search(members[rows], classes[rows], ranks, need)
             missing[rows[apart == 0]] += need  # then there is no image at all
             rows = rows[~found & (apart > 0)]
             missing[rows] += 1
         return missing
+
+    def _uniform(self, members: Ints, classes: Ints, ranks: Shorts) -> list[int]:
+        """Classes in which these and all candidates have one in- or out-degree at a position: none are apart."""
+        found, (candidates, of), (first, turns) = list[int](), self.candidates(), self.turns
+        for c in np.unique(classes).tolist():
+            low, high = np.searchsorted(of, [c, c + 1])
+            met = ranks.reshape(2, -1)[:, np.concatenate([candidates[low:high], members[classes == c]])]
+            placed = turns[first[c] : first[c + 1]]
+            least, most = met.min(axis=1)[:, placed], met.max(axis=1)[:, placed]
+            if (least.min(axis=1) == most.max(axis=1)).any():
+                found.append(c)
+        return found
 
     def search(
         self, members: Ints, classes: Ints, ranks: Shorts, need: int

@@ -27,6 +27,7 @@ _HOSTS = 4_000  # original vertices that are considered as hosts
 _VERTEX_COSTS = 2 * (1.0, 2.0, 6.0)  # costs of a template vertex, in edges, each tried for a template
 _EXAMPLES = 8  # members of a class that are considered for a template
 _ATTEMPTS = 4  # draws of weights for a copy
+_NEVER = np.iinfo(np.int64).max  # cost of a vertex that may not be a host
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +76,7 @@ class HostSearch:
         self._forbidden = ForbiddenDegrees.of(self._real, lacks, self._vertices)
         self._number = np.full(augmentation.n, -1, dtype=np.int64)
         self._number[self._vertices] = np.arange(len(self._vertices))
+        self._rooms = {name: augmentation.room(name, self._vertices) for name in augmentation.graph.relations}
 
     def _candidates(self) -> Ints:
         """Original vertices without loop outside all images: half of them by degree, half random; in random order."""
@@ -124,11 +126,14 @@ class HostSearch:
         raised = then[0] - now[0] + then[1] - now[1]
         allowed = allowed & (raised < VERTEX_COST + sum(fresh) - sum(inside))
         allowed &= (then[0] < highest) & (then[1] < highest)
-        allowed &= forbidden.allows(then)
-        if not allowed.any():
-            return -1, fresh
-        number = int(np.where(allowed, raised, np.inf).argmin())
-        return number, (int(then[0][number]), int(then[1][number]))
+        cost = np.where(allowed, raised, _NEVER)
+        while (least := cost.min(initial=_NEVER)) < _NEVER:
+            level = np.flatnonzero(cost == least)
+            number = forbidden.first_allowed(level, then)
+            if number >= 0:
+                return number, (int(then[0][number]), int(then[1][number]))
+            cost[level] = _NEVER
+        return -1, fresh
 
     def _fitting(self, planned: Planned, v: int) -> Flags:
         """Whether each candidate has room for the weights into a template vertex."""
@@ -137,9 +142,8 @@ class HostSearch:
             into = relation.target == v
             if (relation.source[into] == v).any():
                 fits[:] = False  # a loop
-            if relation.weight is not None:
-                more = float(relation.weight[into].sum())
-                fits &= (more == 0) | (self._augmentation.room(name, self._vertices) >= more)
+            if relation.weight is not None and (more := float(relation.weight[into].sum())):
+                fits &= self._rooms[name] >= more
         return fits
 
     def _cost(self, planned: Planned, hosts: Ints, degrees: Ints) -> float:
@@ -181,7 +185,7 @@ class TemplateCopies:
 
     def _plans(self, lacks: Sequence[tuple[Cover, Lack]]) -> Iterator[Planned]:
         """The previous template restricted to the lacking classes if it contains them all, and new templates."""
-        keys = {(cover.x, int(c)) for cover, lack in lacks for c in np.unique(lack.classes)}
+        keys = {(cover.x, c) for cover, lack in lacks for c in lack.of_class}
         if self._last is not None and keys <= set(self._last.members):
             yield self._restricted(self._last, keys)
         for cost in _VERTEX_COSTS:
@@ -205,9 +209,9 @@ class TemplateCopies:
         for cover, lack in lacks:
             some: list[Ints] = []
             draws: list[float] = []
-            classes = np.unique(lack.classes).tolist()
+            classes = [*lack.of_class]
             for c in classes:
-                rows = lack.members[lack.classes == c]
+                rows = lack.of_class[c]
                 some.append(rows[self._rng.permutation(len(rows))[:_EXAMPLES]])
                 draws.append(self._rng.random())
             for c, draw, example in zip(classes, draws, self._examples(cover, some), strict=True):
@@ -236,7 +240,7 @@ class TemplateCopies:
         """Members from whose template vertices the rules derive other edges than from the member itself."""
         if not self._reasoner.predicates:
             return
-        copied = InducedReasoner(planned.graph, self._noising.program)
+        copied = self._reasoner.on(planned.graph)
         for x in {x for x, _ in planned.members}:
             keys = [key for key in planned.members if key[0] == x]
             found = copied.masks(np.stack([planned.members[key] for key in keys]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -69,19 +70,20 @@ class Template:
             self.kinds, self.origin = np.full((size, size), -1), np.full((size, size, 2), -1)
             self._incoming = np.zeros(size)
             self.kinds[:t, :t], self.origin[:t, :t], self._incoming[:t] = kinds, origin, incoming
-        for a, u in enumerate(placement.tolist()):
-            new = np.flatnonzero(self.kinds[u, placement] < 0)
-            at = placement[new]
-            self.kinds[u, at] = example.kinds[a, new]
-            self.origin[u, at, 0], self.origin[u, at, 1] = example.member[a], example.member[new]
-            self._incoming[at] += example.weights[a, new]
+        pairs = placement[:, None], placement
+        new = self.kinds[pairs] < 0
+        self.kinds[pairs] = np.where(new, example.kinds, self.kinds[pairs])
+        for end, vertices in enumerate((example.member[:, None], example.member)):
+            self.origin[*pairs, end] = np.where(new, vertices, self.origin[*pairs, end])
+        for weights in example.weights * new:
+            self._incoming[placement] += weights
 
     def _cheapest(self, example: Example) -> list[int]:
         """Template vertex of each position, -1 for a new one."""
         x = len(example.kinds)
         room: tuple[Any, ...] = np.zeros(x, np.int64), np.zeros(x + 1, np.int64), np.zeros(x + 1)
         member: tuple[Any, ...] = example.kinds, example.edges, example.weights.ravel(), self._incoming
-        orders: tuple[Any, ...] = _order(example.kinds != 0), self._rng.permutation(len(self))
+        orders: tuple[Any, ...] = _order((example.kinds != 0).tobytes(), x), self._rng.permutation(len(self))
         best = np.zeros(x, dtype=np.int64)
         known = np.ascontiguousarray(self.kinds)
         arguments: tuple[Any, ...] = known, *member, *orders, self._vertex_cost, _FULL, _STEPS, *room, best
@@ -90,11 +92,13 @@ class Template:
         return found
 
 
-def _order(tied: npt.NDArray[np.bool_]) -> Ints:
-    """Order of positions in which each has as many ties to earlier ones as possible."""
+@lru_cache(1 << 10)
+def _order(ties: bytes, x: int) -> Ints:
+    """Order of x positions in which each has as many ties to earlier ones as possible; do not change it."""
+    tied = np.frombuffer(ties, dtype=np.bool_).reshape(x, x)
     order = [int(tied.sum(axis=1).argmax())]
-    while len(order) < len(tied):
-        rest = [a for a in range(len(tied)) if a not in order]
+    while len(order) < x:
+        rest = [a for a in range(x) if a not in order]
         order.append(max(rest, key=lambda a: int(tied[a, order].sum())))
     return np.array(order, dtype=np.int64)
 

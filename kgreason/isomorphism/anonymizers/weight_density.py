@@ -242,8 +242,8 @@ class WeightDensity:
             if not len(missing):
                 break
             centre = self.values[rng.integers(0, len(self.values), len(missing))]
-            drawn[missing] = rng.normal(centre, self.bandwidth) * GRID
-            missing = missing[(drawn[missing] < low) | (drawn[missing] > high)]
+            drawn[missing] = again = rng.normal(centre, self.bandwidth) * GRID
+            missing = missing[(again < low) | (again > high)]
         return nearest(levels, drawn)
 
 

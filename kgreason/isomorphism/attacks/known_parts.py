@@ -16,7 +16,7 @@ from kgreason.graph.refinement import numbered
 from kgreason.isomorphism.attacks.attack_settings import Part, World, united
 from kgreason.isomorphism.verification.image_pools import Patterns
 from kgreason.isomorphism.verification.isomorphism_classes import Catalogue, Classes, Form
-from kgreason.isomorphism.verification.population import count_connected, pick
+from kgreason.isomorphism.verification.population import count_connected, share_counts
 from kgreason.isomorphism.verification.release_index import Adjacency, ReleaseIndex, scrambled, undirected
 from kgreason.isomorphism.verification.subgraph_visits import ENDLESS, SHARES, Share, shares
 from kgreason.language.check.checked_program import CheckedProgram
@@ -143,11 +143,11 @@ def _sample(adjacency: Adjacency, size: int, limit: int) -> list[Share]:
     divided = shares(adjacency, size, SAMPLED)
     chosen: list[Share] = []
     total = 0
+    counts = share_counts(adjacency, size, divided)
     for i in scrambled(len(divided)).tolist():
-        count = pick(adjacency, size, divided[i])[0]
-        if total + count <= limit:
+        if total + counts[i] <= limit:
             chosen.append(divided[i])
-            total += count
+            total += counts[i]
     return chosen
 
 

@@ -300,7 +300,7 @@ def measure(
         among = surveys(whole, rules, sizes, most, rng, progress)
     parts = [e for x in sizes for e in of_subgraphs(whole, among, x, graph.n, k, rules.derived)]
     clock.lap("parts")
-    found = {x: lacking(surveyed[x], k, progress) for x in advised if surveyed[x].exact}
+    found = {x: lacking(surveyed, x, k, progress) for x in advised if surveyed[x].exact}
     clock.lap("images")
     advice = _Advisor(graph, k, surveyed, found, commute).advise(advised, target, rng)
     clock.lap("advice")

@@ -6,6 +6,7 @@ The constants are fitted to runs of `anonymize`; docs/risk.md describes the runs
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +20,7 @@ from kgreason.isomorphism.anonymizers.degree_distributions import DegreeDistribu
 from kgreason.isomorphism.risk.occurrences import Survey
 from kgreason.isomorphism.verification.images import decide, decide_each
 from kgreason.isomorphism.verification.population import small_components
-from kgreason.isomorphism.verification.release_index import ReleaseIndex, scrambled
+from kgreason.isomorphism.verification.release_index import scrambled
 from kgreason.release.verdicts import NORMAL
 
 MEGABYTES = 300.0  # of a process with all modules loaded
@@ -204,25 +205,37 @@ def _disjoint(rows: Ints, most: int) -> int:
     return count
 
 
-def lacking(surveyed: Survey, k: int, progress: Progress = SILENT) -> Lacking:
-    """Decide for a sample of each class, or for all if few lack images, whether subgraphs have k - 1 images."""
+def lacking(surveys: Mapping[int, Survey], x: int, k: int, progress: Progress = SILENT) -> Lacking:
+    """Decide for a sample of each class, or for all if few lack images, whether subgraphs have k - 1 images.
+
+    `surveys` are those of size x and of the sizes of smaller components.
+    """
+    surveyed = surveys[x]
     index, forms = surveyed.catalogue.index, surveyed.catalogue.full
     rows, of = surveyed.drawn.some(max(SAMPLE_OF_CLASS, SAMPLE // max(1, len(forms))))
-    status = decide_each(index, rows, k, progress)
+    status = _status(surveyed, rows, of, k, progress)
     found, low, high = _estimated(surveyed.counts, of, status)
     without = np.bincount(of[status != 1], minlength=len(forms))
     if low < high and found <= DECIDED:
-        size, everywhere = surveyed.size, np.arange(index.graph.n, dtype=np.int64)
-        where = index.bonds(size).attacked(index.graph, everywhere) if size > 1 else everywhere[:, None]
-        every = decide(index, size, where, k, progress, hurried=True)
+        everywhere = np.arange(index.graph.n, dtype=np.int64)
+        where = index.bonds(x).attacked(index.graph, everywhere) if x > 1 else everywhere[:, None]
+        every = decide(index, x, where, k, progress, hurried=True)
         forms, without = every.forms, every.lacking
         found = high = float(every.total - every.satisfied)
         low = found - every.undecided
     types = [forms.form(c).types % index.ground_types for c in np.flatnonzero(without).tolist()]
     edges = sum(int(index.pairs.counts[t].sum()) for t in types)
-    small, *alone = _components(index, surveyed.size, k, progress)
+    small, *alone = _components(surveys, x, k, progress)
     found, low, high = (a + b for a, b in zip((found, low, high), alone, strict=True))
-    return Lacking(surveyed.size, int(surveyed.counts.sum()) + small, found, low, high, len(types), edges)
+    return Lacking(x, int(surveyed.counts.sum()) + small, found, low, high, len(types), edges)
+
+
+def _status(surveyed: Survey, rows: Ints, classes: Ints, k: int, progress: Progress) -> Ints:
+    """Status of sets as in `decide_each`; only those of classes with enough degrees are searched for images."""
+    status, searched = np.zeros(len(rows), dtype=np.int64), surveyed.diverse(k)[classes]
+    if searched.any():
+        status[searched] = decide_each(surveyed.catalogue.index, rows[searched], k, progress)
+    return status
 
 
 def _estimated(counts: Ints, of: Ints, status: Ints) -> tuple[float, float, float]:
@@ -259,13 +272,13 @@ def stratified(counts: Ints, sampled: Ints, without: Ints) -> tuple[float, float
 
 
 def _components(
-    index: ReleaseIndex, size: int, k: int, progress: Progress
+    surveys: Mapping[int, Survey], x: int, k: int, progress: Progress
 ) -> tuple[int, float, float, float]:
     """Number of smaller components, of those without images, and its interval."""
     total, found, low, high = 0, 0.0, 0.0, 0.0
-    for _, rows in small_components(index.graph, size)[0]:
-        some = rows[scrambled(len(rows))[:SAMPLE]]
-        status = decide_each(index, some, k, progress)
+    for size, rows in small_components(surveys[x].catalogue.index.graph, x)[0]:
+        classes, some = surveys[size].catalogue.classify(rows[scrambled(len(rows))[:SAMPLE]])
+        status = _status(surveys[size], some, classes, k, progress)
         one = _estimated(np.array([len(rows)]), np.zeros_like(status), status)
         total += len(rows)
         found, low, high = found + one[0], low + one[1], high + one[2]

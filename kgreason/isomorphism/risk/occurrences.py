@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from kgreason.base.cores import together
 from kgreason.base.errors import AnonymizationError
-from kgreason.base.jit import Bytes, Ints, Rows, kernel
+from kgreason.base.jit import Bytes, Flags, Ints, Rows, kernel
 from kgreason.base.progress import Progress
 from kgreason.isomorphism.settings import MAX_SUBGRAPHS
 from kgreason.isomorphism.verification.image_pools import Patterns
@@ -114,6 +114,17 @@ class Incidence:
         bits = self.bits[: self.count * self.width].reshape(self.count, self.width)
         return np.array([np.bitwise_count(row & mask).sum() for row in bits], dtype=np.int64)
 
+    def values(self, trait: Ints) -> Ints:
+        """Number of different values of a trait of the vertices, shape (n,), at each position."""
+        kinds, kind = np.unique(trait, return_inverse=True)
+        bits = self.bits[: self.count * self.width].reshape(self.count, self.width)
+        found = np.zeros(self.count, dtype=np.int64)
+        for position, row in enumerate(bits):
+            occurs = np.zeros(len(kinds), dtype=np.bool_)
+            occurs[kind[np.unpackbits(row, count=self.n, bitorder="little").view(np.bool_)]] = True
+            found[position] = occurs.sum()
+        return found
+
     def fewest(self, counts: Ints) -> Ints:
         """Smallest count of the positions of each vertex, shape (n,); -1 if it has none."""
         found = np.full(8 * self.width, -1, dtype=np.int64)
@@ -200,6 +211,18 @@ class Survey:
         """Whether all sets were examined."""
         return self.examined == self.total
 
+    def diverse(self, k: int) -> Flags:
+        """Whether the members of each class have at least k in-degrees and k out-degrees at every position, if known.
+
+        No member of another class has k - 1 images, as these and the member differ in both degrees at every position.
+        """
+        if not self.exact:
+            return np.ones(len(self.catalogue.full), dtype=np.bool_)
+        degrees = self.catalogue.index.traits[:, :2].T
+        values = np.min([self.full.values(degree) for degree in degrees], axis=0)
+        found: Flags = (values[self.full.positions] >= k).all(axis=1)
+        return found
+
 
 def survey(index: ReleaseIndex, size: int, most: int, rng: np.random.Generator, progress: Progress) -> Survey:
     """Examine all connected sets of a size, or those of random shares of the graph if there are more than `most`.
@@ -273,7 +296,7 @@ def _visit(
                 share = waiting.popleft()
             except IndexError:
                 return
-            walker.walk(share, orders, handle, quota)
+            walker.walk([share], orders, handle, quota)
 
     if chosen and total:
         together(work, len(chosen), waiting.clear)

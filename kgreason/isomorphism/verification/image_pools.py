@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.cores import each, together
+from kgreason.graph.sorted_keys import ascending
 from kgreason.isomorphism.verification.isomorphism_classes import Catalogue
 from kgreason.isomorphism.verification.release_index import Adjacency
 from kgreason.isomorphism.verification.subgraph_visits import (
@@ -25,6 +26,7 @@ from kgreason.isomorphism.verification.subgraph_visits import (
     Walker,
     consumed,
     fill,
+    grouped,
     longer,
     settle,
 )
@@ -39,8 +41,10 @@ ENTRIES = 1 << 11  # adjacency entries at which sets are sampled, of release and
 QUOTA = 1 << 8  # sets visited at each entry
 RAREST = 1 << 19  # approximate number of visited sets of rare degrees
 BLOCKS = 1 << 6  # maximum number of blocks of a pool
+FEWER = 1 << 4  # groups of shares whose sets are listed, where each call takes few shares
 KEPT = 1 << 12  # sampled members of a class that are kept outside its pool
 COMPARED = 64  # sets compared with all others at once
+SETTLED = 1 << 14  # sets whose images one core looks up at a time
 CALL = 1 << 14  # number of comparisons that cost as much as another call of `packs`
 
 
@@ -58,21 +62,21 @@ class Patterns:
     def learn(self, shares: Sequence[Share], quota: int) -> int:
         """Classify the patterns of some shares, at most `quota` sets of each; returns the number of sets."""
         begin = self.tree.used
-        waiting = deque(shares)
+        waiting = deque(groups := grouped(shares))
 
         def work() -> tuple[Tree, list[tuple[Ints, Ints]], int]:
             walker = Walker(self.adjacency, self.traits, self.size, self.tree.copy())
             orders = Orders.learning(len(walker.tree.nodes), self.size)
             found: list[tuple[Ints, Ints]] = []
             total = 0
-            for share in consumed(waiting):
-                new, _, visited = walker.gather(share, orders, quota)
+            for parts in consumed(waiting):
+                new, _, visited = walker.gather(parts, orders, quota)
                 found += new
                 total += visited
             return walker.tree, found, total
 
         rows, leaves, total = [], [], 0
-        for tree, found, count in together(work, len(shares), waiting.clear):
+        for tree, found, count in together(work, len(groups), waiting.clear):
             numbers = self.tree.merge(tree, begin)
             rows += [members for members, _ in found]
             leaves += [numbers[nodes] for _, nodes in found]
@@ -124,10 +128,10 @@ class Patterns:
         jobs = self.jobs(of_class, all_open=wanted is None)
         orders = Orders(jobs, np.zeros_like(jobs), self.canonical)
 
-        def visit(share: Share) -> list[tuple[Ints, Ints]]:
-            return Walker(self.adjacency, self.traits, self.size, self.tree).gather(share, orders)[0]
+        def visit(some: Sequence[Share]) -> list[tuple[Ints, Ints]]:
+            return Walker(self.adjacency, self.traits, self.size, self.tree).gather(some, orders)[0]
 
-        for found in each(visit, parts):
+        for found in each(visit, grouped(parts, FEWER)):
             for rows, nodes in found:
                 yield self.resolve(rows, nodes)
 
@@ -235,8 +239,14 @@ class Pools:
         """Whether each row has its images in the pool of its class."""
         self.reserve()
         found = np.zeros(len(rows), dtype=np.bool_)
-        pools = self.first[classes], self.most, self.blocks, self.members, self.need
-        settle(np.ascontiguousarray(rows), *pools, self._catalogue.index.traits, found)
+        rows, first, traits = np.ascontiguousarray(rows), self.first[classes], self._catalogue.index.traits
+
+        def block(begin: int) -> None:
+            mine = slice(begin, begin + SETTLED)
+            pools = first[mine], self.most, self.blocks, self.members, self.need
+            settle(rows[mine], *pools, traits, found[mine])
+
+        each(block, range(0, len(rows), SETTLED))
         return found
 
     def sample(self, patterns: Patterns, parts: list[Share], quota: int) -> None:
@@ -274,8 +284,8 @@ class Pools:
 
         # with branches skipped, the walker visits more than `learn` did and may meet patterns that are not learned yet
         walker = Walker(patterns.adjacency, patterns.traits, patterns.size, patterns.tree.copy())
-        for share in parts:
-            walker.walk(share, orders, keep, quota)
+        for some in grouped(parts):
+            walker.walk(some, orders, keep, quota)
         self._keep(met)
 
     def _keep(self, met: Sequence[tuple[Ints, Ints]]) -> None:
@@ -283,7 +293,7 @@ class Pools:
         if not met:
             return
         rows, classes = map(np.concatenate, zip(*met, strict=True))
-        order = np.argsort(classes, kind="stable")
+        order = ascending(classes)
         ordered = classes[order]
         rank = np.arange(len(order)) - np.searchsorted(ordered, ordered) + self._kept[ordered]
         kept = order[rank < KEPT]

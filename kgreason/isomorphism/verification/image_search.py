@@ -13,32 +13,36 @@ import numpy.typing as npt
 from kgreason.base.cores import each
 from kgreason.base.jit import Ints
 from kgreason.base.progress import Progress
+from kgreason.graph.sorted_keys import ascending
 from kgreason.isomorphism.verification.image_pools import Patterns, Pools, packs, placements, tokens
 from kgreason.isomorphism.verification.image_search_kernels import find_images
 from kgreason.isomorphism.verification.isomorphism_classes import Catalogue, Scarcity
-from kgreason.isomorphism.verification.population import pick
+from kgreason.isomorphism.verification.population import share_counts
 from kgreason.isomorphism.verification.release_index import scrambled
 from kgreason.isomorphism.verification.subgraph_visits import (
     ENDLESS,
     Share,
     shares,
+    work_of,
 )
 
 PATIENCE = 1 << 12  # comparisons per X1 while the listing may still bring members
 BUDGET = 1 << 24  # comparisons per X1 at the end, before the search by tokens
 HARD = 1 << 33  # comparisons of the search by tokens for all X1 of a size together; some minutes
-BLOCK = 1 << 14  # attacked subgraphs per thread at a time
+BLOCK = 1 << 11  # attacked subgraphs per thread at a time
 SAMPLE = 1 << 14  # members of a class that are reordered so that disjoint ones come first
 GIVEN_UP = -1  # replaces the number of rounds of a class with too many members to keep or to visit
 PARTS = 1 << 10  # shares of the release
 ROUND = 64  # shares visited in the first round; each later round visits GROWTH times as many
 GROWTH = 8
+FEW_SETS = 1 << 23  # approximate number of sets of a release that are visited in one round
 AT_ONCE = 64  # shares visited between counts of the members
 STOCK = 1 << 24  # maximum number of stored members
 ALL_SUBSETS = 1 << 22  # maximum number of listed sets for attacked subgraphs disconnected in the release
 CHUNK = 1 << 16
 MANY = 1 << 12  # more attacked subgraphs of a class are not searched one by one during the listing
 FEW = 1 << 6  # number of unserved attacked subgraphs above which the pool of a class is extended
+PROBED = 1 << 12  # of these, attacked subgraphs for which a new block is tried first
 
 
 class Search:
@@ -70,11 +74,13 @@ class Search:
         adjacency = self.release.adjacency
         rest = shares(adjacency, self.size, PARTS)[::-1]
         if self.most < ENDLESS:  # first shares that together have at most `most` sets
-            counts = each(lambda share: pick(adjacency, self.size, share)[0], rest)
-            kept = int(np.searchsorted(np.cumsum(counts, dtype=np.float64), self.most, side="right"))
+            number = share_counts(adjacency, self.size, rest)
+            kept = int(np.searchsorted(np.cumsum(number, dtype=np.float64), self.most, side="right"))
             self._cut = kept < len(rest)
             rest = rest[:kept]
-        rounds, count = [], ROUND
+        # a small budget finds more images in several rounds
+        few = self.budget == BUDGET and work_of(adjacency, self.size).sum() < FEW_SETS
+        rounds, count = [], len(rest) if few else ROUND
         while rest:
             rounds.append(rest[:count])
             rest = rest[count:]
@@ -187,14 +193,14 @@ class Search:
         same = np.full(len(rows), number, dtype=np.int64)
         covered = self.pools.settled(rows, same)
         stock = self._stock.of(number)[:SAMPLE]
-        turns = self.catalogue.full.form(number).automorphisms
+        placed = stock[:, self.catalogue.full.form(number).automorphisms].reshape(-1, self.size)
         while len(left := np.flatnonzero(~covered)) > FEW and self.pools.room(number):
-            placed = stock[:, turns].reshape(-1, self.size)
-            rare = np.argsort(_collisions(rows[left], placed, self.index.traits), kind="stable")
+            rare = ascending(_collisions(rows[left], placed, self.index.traits))
             self.pools.extend(number, placed[rare[:SAMPLE]])
-            covered[left] = self.pools.settled(rows[left], same[left])
-            if np.count_nonzero(~covered) > 0.75 * len(left):
+            some = rows[left[:: len(left) // PROBED + 1]]
+            if np.count_nonzero(self.pools.settled(some, same[: len(some)])) < 0.25 * len(some):
                 break
+            covered[left] = self.pools.settled(rows[left], same[left])
         return covered
 
     def _images(self, rows: Ints, number: int, budget: int) -> Ints:
@@ -267,7 +273,7 @@ class _Stock:
 
 def _by_class(classes: Ints) -> Iterator[tuple[int, Ints]]:
     """Classes that occur, ascending, and the indices of each."""
-    order = np.argsort(classes, kind="stable")
+    order = ascending(classes)
     for part in np.split(order, np.flatnonzero(np.diff(classes[order])) + 1):
         if len(part):
             yield int(classes[part[0]]), part
@@ -289,8 +295,8 @@ def _spread(pool: Ints) -> Ints:
     # Otherwise a hub, which is in most members of some classes, is also in most of the first ones.
     first = pool[:SAMPLE]
     vertices = first.reshape(-1)
-    order = np.argsort(vertices, kind="stable")
+    order = ascending(vertices)
     occurrence = np.empty_like(order)
     occurrence[order] = np.arange(len(order)) - np.searchsorted(vertices[order], vertices[order])
-    best = np.argsort(occurrence.reshape(first.shape).max(axis=1, initial=0), kind="stable")
+    best = ascending(occurrence.reshape(first.shape).max(axis=1, initial=0))
     return np.concatenate([first[best], pool[SAMPLE:]])

@@ -215,7 +215,7 @@ class _Decision:
             walker = Walker(patterns.adjacency, patterns.traits, self.size, patterns.tree)
             settled = 0
             for share in consumed(waiting):
-                handed[share], done, visited = walker.gather(share, orders)
+                handed[share], done, visited = walker.gather([share], orders)
                 settled += done
                 self.progress.advance(visited)
             return settled
@@ -264,7 +264,7 @@ def _some(classes: Ints, status: Ints) -> Ints:
 def _spread(adjacency: Adjacency) -> list[Share]:
     """Some entries from all over an adjacency, in scrambled order."""
     entries = np.flatnonzero(work_of(adjacency, 2))
-    picked = entries[:: max(1, len(entries) // ENTRIES)]
+    picked = entries[:: len(entries) // ENTRIES + 1]
     return [(int(e), int(e) + 1) for e in picked[scrambled(len(picked))]]
 
 

@@ -13,7 +13,7 @@ from kgreason.base.errors import TooLargeError
 from kgreason.base.jit import Ints, Rows, Shorts, inlined, kernel
 from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.isomorphism.verification.release_index import Adjacency, undirected
-from kgreason.isomorphism.verification.subgraph_visits import SHARES, Share, root_of, shares
+from kgreason.isomorphism.verification.subgraph_visits import SHARES, Share, grouped, root_of, shares
 
 MOST = 1 << 63  # ranks must fit into a word
 LARGEST = 8  # vertices of an attacked subgraph; canonical forms try all permutations
@@ -134,6 +134,20 @@ def count_connected(adjacency: Adjacency, size: int, limit: int) -> int:
     return sum(found.values())
 
 
+def share_counts(adjacency: Adjacency, size: int, parts: Sequence[Share]) -> list[int]:
+    """Numbers of the connected vertex sets of shares."""
+    n, none = len(adjacency.vertices), np.empty(0, dtype=np.int64)
+
+    def some(mine: Sequence[Share]) -> list[int]:
+        reached, opened = np.zeros(n, dtype=np.int32), np.empty(n + 1, dtype=np.int32)
+        path, out = np.zeros((4, size + 1), dtype=np.int64), none.reshape(0, size)
+        where = ((*share, root_of(adjacency, share[0])) for share in mine)
+        graph = adjacency.indptr, adjacency.neighbour
+        return [_count_sets(*graph, *place, path, reached, opened, none, out) for place in where]
+
+    return [count for found in each(some, grouped(parts)) for count in found]
+
+
 def pick(adjacency: Adjacency, size: int, share: Share, ranks: Ints | None = None) -> tuple[int, Ints]:
     """Count the connected vertex sets of a share, and list those of some ranks, (len(ranks), size).
 
@@ -188,8 +202,7 @@ class Population:
         elif larger:
             _check_countable(adjacency, x, limit)
             divided = shares(adjacency, x, SHARES)
-        counts = each(lambda share: pick(adjacency, x, share)[0], divided)
-        return cls(x, listed, adjacency, divided, counts)
+        return cls(x, listed, adjacency, divided, share_counts(adjacency, x, divided))
 
     @property
     def total(self) -> int:

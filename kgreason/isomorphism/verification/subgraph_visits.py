@@ -8,10 +8,11 @@ the range.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,12 +22,15 @@ from kgreason.isomorphism.verification.release_index import Adjacency
 
 FREE, CHECKED, HANDED, SKIPPED = range(4)  # jobs: treatment of the sets of a pattern
 DONE, OUT_FULL, TABLE_FULL = range(3)  # reasons why `_visit` returns
-ROOT, DEPTH, USED, SETTLED, VISITED, LEFT = range(6)  # indices in the head of `_visit`
+PART, ROOT, DEPTH, USED, SETTLED, VISITED, LEFT, COUNT = range(8)  # indices in the head of `_visit`
 CHOSEN, NEXT, END, LIMIT, NODE = range(5)  # rows of the path of `_visit`
+T = TypeVar("T")
 Share = tuple[int, int]
 Handler = Callable[[Ints, Ints], None]
 ROWS = 1 << 14  # rows output at once
 SHARES = 256  # shares of about equal work, into which an enumeration is divided
+AT_ONCE = 64  # most shares that one call visits
+TASKS = 64  # groups of shares for the cores, each of which takes one after the other
 NODES = 1 << 10  # capacity of a new tree of patterns
 ENDLESS = 1 << 62
 
@@ -112,25 +116,33 @@ def _has_images(
 
 @kernel
 def _visit(
-    indptr: Ints, neighbour: Shorts, tie: Shorts, first: int, stop: int, shape: Ints, held: Ints, opened: Shorts,
+    indptr: Ints, neighbour: Shorts, tie: Shorts, parts: Rows, quota: int, shape: Ints, held: Ints, opened: Shorts,
     head: Ints, path: Rows, table: Ints, nodes: Rows, jobs: Ints, pools: Ints, orders: Rows, traits: Rows,
     blocks: Rows, members: Rows, out: Rows, patterns: Ints,
 ) -> int:  # fmt: skip
-    """Continue the enumeration of a share: learn new patterns, look up images in pools, output requested sets."""
+    """Continue the enumeration of shares: learn new patterns, look up images in pools, output requested sets."""
+    # A row of `parts` is a share with its first root; at most `quota` sets of each are visited.
     # Each vertex holds its kind and its ties to the chosen vertices, updated as these join and leave (`held`; its
     # bits `link` are set if a chosen vertex is adjacent). The pattern of a set is a path in a growing tree (`nodes`
     # by parent and the value that the joining vertex holds, numbered by `table`). For each node, `jobs` is the
     # treatment of its sets, `pools` their pool, and `orders` the canonical order of the chosen vertices. `head` and
     # `path` are the state between calls. Output: rows, in canonical order where known, to `out`, their nodes to
-    # `patterns`, and their number to ``head[LEFT + 1]``. Returns the reason why it returns.
+    # `patterns`, and their number to ``head[COUNT]``. Returns the reason why it returns.
     bits, low, link, need, most = shape[0], shape[1], shape[2], shape[3], shape[4]
     size = out.shape[1]
-    root, depth, used = head[ROOT], head[DEPTH], head[USED]
+    part, root, depth, used = head[PART], head[ROOT], head[DEPTH], head[USED]
     settled, visited, left = head[SETTLED], head[VISITED], head[LEFT]
     count = 0
     why = DONE
-    while why == DONE and (depth > 0 or (root < len(indptr) - 1 and indptr[root] < stop)):
+    while why == DONE and (depth > 0 or part < len(parts)):
         if depth == 0:
+            if root == len(indptr) - 1 or indptr[root] >= parts[part, 1]:
+                part += 1
+                left = quota
+                if part < len(parts):
+                    root = parts[part, 2]
+                continue
+            first, stop = parts[part, 0], parts[part, 1]
             slot = _slot_of(table, -1, held[root])
             if table[slot + 2] < 0:
                 if used == len(nodes):
@@ -253,8 +265,8 @@ def _visit(
             root += 1
             if left <= 0:
                 root = len(indptr) - 1
-    head[ROOT], head[DEPTH], head[USED] = root, depth, used
-    head[SETTLED], head[VISITED], head[LEFT], head[LEFT + 1] = settled, visited, left, count
+    head[PART], head[ROOT], head[DEPTH], head[USED] = part, root, depth, used
+    head[SETTLED], head[VISITED], head[LEFT], head[COUNT] = settled, visited, left, count
     return why
 
 
@@ -320,11 +332,17 @@ def root_of(adjacency: Adjacency, entry: int) -> int:
     return int(adjacency.indptr.searchsorted(entry, side="right")) - 1
 
 
-def consumed(waiting: deque[Share]) -> Iterator[Share]:
-    """Shares that this thread takes from those that several threads share."""
+def consumed(waiting: deque[T]) -> Iterator[T]:
+    """Tasks that this thread takes from those that several threads share."""
     with suppress(IndexError):
         while True:
             yield waiting.popleft()
+
+
+def grouped(parts: Sequence[Share], tasks: int = TASKS) -> list[Sequence[Share]]:
+    """Divide shares into those that one call of a walker visits, where possible into a number of tasks."""
+    step = min(AT_ONCE, len(parts) // tasks + 1)
+    return [parts[i : i + step] for i in range(0, len(parts), step)]
 
 
 def longer(array: Ints, length: int, value: int = 0) -> Ints:
@@ -412,28 +430,44 @@ class Walker:
         self._patterns = np.empty(ROWS, dtype=np.int64)
 
     def gather(
-        self, share: Share, orders: Orders, quota: int = ENDLESS
+        self, parts: Sequence[Share], orders: Orders, quota: int = ENDLESS
     ) -> tuple[list[tuple[Ints, Ints]], int, int]:
-        """Visit a share; return the output rows with their patterns, and the numbers of sets settled and visited."""
+        """Visit shares; return the output rows with their patterns, and the numbers of sets settled and visited."""
         found: list[tuple[Ints, Ints]] = []
-        numbers = self.walk(share, orders, lambda rows, nodes: found.append((rows, nodes.copy())), quota)
+        numbers = self.walk(parts, orders, lambda rows, nodes: found.append((rows, nodes.copy())), quota)
         return found, *numbers
 
-    def walk(self, share: Share, orders: Orders, handler: Handler, quota: int = ENDLESS) -> tuple[int, int]:
-        """Visit a share, at most `quota` sets; pass rows to the handler; return numbers of sets settled and visited."""
+    def walk(
+        self, parts: Sequence[Share], orders: Orders, handler: Handler, quota: int = ENDLESS
+    ) -> tuple[int, int]:
+        """Visit shares, at most `quota` sets of each; pass rows to the handler; return numbers settled and visited."""
         a, tree, head = self._adjacency, self.tree, self._head
+        ends = np.array(parts, dtype=np.int64).reshape(-1, 2)
+        roots = a.indptr.searchsorted(ends[:, 0], side="right") - 1
+        begins = np.column_stack([ends, roots])
         head[:] = 0
-        head[ROOT], head[LEFT] = root_of(a, share[0]), quota
+        head[ROOT], head[LEFT] = begins[0, 2] if len(parts) else 0, quota
         shape = np.array([a.bits, a.low, a.link(self._size), orders.need, orders.most], dtype=np.int64)
         while True:
             head[USED] = tree.used
             why = _visit(
-                *(a.indptr, a.neighbour, a.tie, *share, shape, self._held, self._opened, head, self._path),
+                *(
+                    a.indptr,
+                    a.neighbour,
+                    a.tie,
+                    begins,
+                    quota,
+                    shape,
+                    self._held,
+                    self._opened,
+                    head,
+                    self._path,
+                ),
                 *(tree.table, tree.nodes, orders.jobs, orders.pools, orders.canonical, self._traits),
                 *(orders.blocks, orders.members, self._out, self._patterns),
             )
             tree.used = int(head[USED])
-            if count := int(head[LEFT + 1]):
+            if count := int(head[COUNT]):
                 handler(a.vertices[self._out[:count]], self._patterns[:count])
             if why == DONE:
                 return int(head[SETTLED]), int(head[VISITED])

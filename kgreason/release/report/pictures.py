@@ -12,7 +12,7 @@ import numpy.typing as npt
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
 from kgreason.release.report.report_data import Picture
 
-Matrix = npt.NDArray[np.float64]
+Matrix = npt.NDArray[np.float32]  # a layout takes half the time of that in double precision
 # source and target in the drawing, relation, weight, whether synthetic
 Edge = tuple[int, int, str, str, bool]
 
@@ -28,6 +28,10 @@ LENGTHS = (6.0, 3.0, 1.0)
 APART = 0.75  # distance of unconnected vertices: this quantile of the distances of connected ones
 JITTER = 0.1  # spread of the initial positions, so that no two vertices begin at the same one
 ROUNDS = 80  # of majorization: later ones move vertices by less than a picture shows
+DIRECTIONS, TURNS = (
+    8,
+    16,
+)  # of the subspace in which classical scaling looks for two directions, and its iterations
 
 
 def pictures(
@@ -188,7 +192,8 @@ def _placed(edges: list[Edge], n: int, own: int, rng: np.random.Generator) -> tu
     target = np.array([edge[1] for edge in edges], dtype=np.int64)
     made = (source >= own).astype(np.int64) + (target >= own)
     synthetic = np.array([edge[4] for edge in edges], dtype=np.bool_)
-    return places(n, source, target, np.where(synthetic, np.array(LENGTHS)[made], 1.0), rng)
+    length = np.where(synthetic, np.array(LENGTHS, dtype=np.float32)[made], np.float32(1))
+    return places(n, source, target, length, rng)
 
 
 def places(
@@ -212,25 +217,37 @@ def places(
     if n < 2:
         return np.full(n, 0.5), np.full(n, 0.5)
     distance = _distances(n, source, target, length)
-    squares = distance**2
-    mean = squares.mean(axis=0)
-    values, vectors = np.linalg.eigh(-0.5 * (squares - mean - mean[:, None] + mean.mean()))
-    scaled = vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 0.0))
-    at = _majorized(distance, scaled + rng.normal(scale=JITTER, size=(n, 2)))
+    jitter = rng.normal(scale=JITTER, size=(n, 2)).astype(np.float32)
+    at = _majorized(distance, _scaled(distance, rng) + jitter)
     spans = np.ptp(at, axis=0)
     span = max(float(spans.max()), 1e-9)  # common to both axes, to preserve angles
-    fitted = np.round((at - at.min(axis=0)) / span + (1 - spans / span) / 2, 3)
+    fitted = np.round((at - at.min(axis=0)).astype(np.float64) / span + (1 - spans / span) / 2, 3)
     return fitted[:, 0], fitted[:, 1]
+
+
+def _scaled(distance: Matrix, rng: np.random.Generator) -> Matrix:
+    """Classical scaling: positions by the two directions in which squared distances vary most, shape (n, 2)."""
+    squares = distance**2
+    mean = squares.mean(axis=0)
+    products = -0.5 * (squares - mean - mean[:, None] + mean.mean())
+    # subspace iteration: NumPy has no routine for some of the eigenvectors, and all take longer than the rest
+    basis = rng.normal(size=(len(distance), min(DIRECTIONS, len(distance)))).astype(np.float32)
+    for _ in range(TURNS):
+        basis = np.linalg.qr(products @ basis)[0]
+    values, vectors = np.linalg.eigh(basis.T @ products @ basis)
+    found: Matrix = basis @ vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 0))
+    return found
 
 
 def _distances(n: int, source: Vertices, target: Vertices, length: Matrix) -> Matrix:
     """Shortest path lengths between all vertices, shape (n, n), all finite."""
-    direct = np.full((n, n), np.inf)
+    direct = np.full((n, n), np.inf, dtype=np.float32)
     np.minimum.at(direct, (source, target), length)
     found: Matrix = np.minimum(direct, direct.T)
     np.fill_diagonal(found, 0.0)
+    by_way = np.empty_like(found)
     for middle in range(n):  # Floyd and Warshall; SciPy takes 0.3 s to be imported
-        np.minimum(found, found[:, middle, None] + found[middle], out=found)
+        np.minimum(found, np.add(found[:, middle, None], found[middle], out=by_way), out=found)
     known = found[np.isfinite(found) & (found > 0)]
     found[np.isinf(found)] = np.quantile(known, APART) if len(known) else 1.0
     return found
@@ -240,12 +257,14 @@ def _majorized(distance: Matrix, at: Matrix) -> Matrix:
     """Positions of lower stress, the sum of squared errors of all distances relative to the distance."""
     n = len(at)
     with np.errstate(divide="ignore"):
-        weight = distance**-2.0
+        weight = 1 / distance**2
     np.fill_diagonal(weight, 0.0)
     inverse = np.linalg.inv(np.diag(weight.sum(axis=0)) - weight + 1 / n)
-    pull = weight * distance
+    pull, (ratio, squares) = weight * distance, np.empty((2, n, n), dtype=np.float32)
     for _ in range(ROUNDS):
-        apart = np.sqrt(sum((at[:, None, axis] - at[:, axis]) ** 2 for axis in (0, 1)))
-        ratio = pull / np.maximum(apart, 1e-9)
+        x, y = np.ascontiguousarray(at.T)
+        np.square(np.subtract(x[:, None], x, out=ratio), out=ratio)
+        ratio += np.square(np.subtract(y[:, None], y, out=squares), out=squares)
+        np.divide(pull, np.maximum(np.sqrt(ratio, out=ratio), 1e-9, out=ratio), out=ratio)
         at = inverse @ (ratio.sum(axis=1)[:, None] * at - ratio @ at)
     return at
