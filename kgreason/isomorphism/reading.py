@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from kgreason.base.cores import both
 from kgreason.base.errors import DataError, ReleaseError
 from kgreason.base.progress import SILENT, Progress
 from kgreason.data.fact_loading import load_graph
@@ -57,7 +58,11 @@ class Pair:
 def read_release(program: CheckedProgram, original: KnowledgeGraph, folder: Path, mapping: Path) -> Pair:
     """Read a release folder."""
     tables = _in_folders({p: [SourceSpec(folder)] for p in program.edges})
-    return _pair(original, _released(program, tables, _nodes(tables)), read_mapping(mapping))
+    size = sum(path.stat().st_size for path in folder.iterdir())
+    graph, names = both(
+        lambda: _released(program, tables, _nodes(tables)), lambda: read_mapping(mapping), size
+    )
+    return _pair(original, graph, names)
 
 
 def read_pair(
@@ -134,8 +139,9 @@ def _released(
         sources[bare.nodes[0]] = [_with_header(nodes)]
     with as_written():
         graph = load_graph(bare, sources, progress)
-    if nodes is not None:
-        check_ends(graph, {name: files[0].path for name, files in tables.items()}, labels, nodes.path)
+    if nodes is None or labels == graph.labels.tolist():
+        return graph
+    check_ends(graph, {name: files[0].path for name, files in tables.items()}, labels, nodes.path)
     return with_vertices(graph, labels)
 
 

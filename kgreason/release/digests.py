@@ -20,6 +20,10 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
+from kgreason.base.arrays import ArrowArray, as_arrow, as_numpy, constant, pc, string_buffers, strings
+from kgreason.base.cores import each
 from kgreason.base.errors import ReleaseError
 
 Kind = Literal[
@@ -86,10 +90,10 @@ def imprint(folder: Path) -> dict[str, dict[str, str | int]]:
     >>> fault.kind, fault.line
     ('edited weights', 3)
     """
-    return {
-        path.name: imprint_of(path.read_bytes(), lines=not path.name.endswith(BINARY))
-        for path in _files(folder)
-    }
+    files = _files(folder)
+    steps = sum(path.stat().st_size for path in files)
+    entries = each(lambda f: imprint_of(f.read_bytes(), lines=not f.name.endswith(BINARY)), files, steps)
+    return {path.name: entry for path, entry in zip(files, entries, strict=True)}
 
 
 def differences(recorded: Mapping[str, Entry], files: Path | Mapping[str, Path]) -> list[Fault]:
@@ -215,32 +219,47 @@ def imprint_of(data: bytes, *, lines: bool = True) -> dict[str, str | int]:
     """Imprint entry of one file; `lines` states whether it is a text file."""
     if not lines:
         return {"sha256": _digest(data), "bytes": len(data)}
-    found = _lines(_decoded(data)[0])
+    text = _decoded(data)[0]
+    found = _lines(text)
     kind = "weights" if found and found[0].count(_separator(found)) == 2 else "text"
     return {
         "sha256": _digest(data),
         "lines": len(found),
         "holds": "mapping" if found[:1] == ["original,released"] else kind,
-        **_orderless(found),
+        **_orderless(text, _separator(found)),
         "first": _joined(found[:1]),
         "last": _joined(found[-1:]),
         "blocks": "".join(_blocks(found, _size(len(found)))),
     }
 
 
-def _orderless(lines: Sequence[str]) -> dict[str, str]:
-    ordered, separator = sorted(lines), _separator(lines)
-    distinct = [line for line, following in zip_longest(ordered, ordered[1:]) if line != following]
-    every = _joined(ordered)
-    # heads of sorted lines are nearly sorted; tuples of all parts would make the garbage collector run
-    heads = [line.rpartition(separator)[0] for line in ordered]
-    last = [line.rpartition(separator)[2] for line in ordered]
+def _orderless(text: str, separator: str) -> dict[str, str]:
+    """Digests of the lines of a text, of its distinct lines and of parts of all lines, each in sorted order."""
+    # Arrow sorts bytes as Python sorts characters, without holding up other threads.
+    lines = pc.split_pattern(strings([text.removesuffix("\n")]), "\n").values if text else strings([])
+    ordered = _sorted(lines)
+    new = np.append(True, as_numpy(pc.not_equal(ordered[1:], ordered[:-1])))[: len(ordered)]
+    every = _digest_of_lines(ordered)
+    parts = pc.split_pattern(ordered, separator, max_splits=1, reverse=True)
+    ends, fields = as_numpy(parts.offsets)[1:], parts.values
+    several = np.diff(ends, prepend=0) > 1
+    heads = pc.if_else(as_arrow(several), fields.take(as_arrow(ends - 1 - several)), constant(""))
     return {
         "all": every,
-        "distinct": every if len(distinct) == len(ordered) else _joined(distinct),
-        "without_last_field": _joined(sorted(heads)),
-        "last_field": _joined(sorted(last)),
+        "distinct": every if new.all() else _digest_of_lines(ordered.filter(as_arrow(new))),
+        "without_last_field": _digest_of_lines(_sorted(heads)),
+        "last_field": _digest_of_lines(_sorted(fields.take(as_arrow(ends - 1)))),
     }
+
+
+def _sorted(lines: ArrowArray) -> ArrowArray:
+    return lines.take(pc.sort_indices(lines))
+
+
+def _digest_of_lines(lines: ArrowArray) -> str:
+    """Digest of the lines of an Arrow array, as of `_joined`."""
+    offsets, letters = string_buffers(pc.binary_join_element_wise(lines, constant(""), constant("\n")))
+    return sha256(letters[offsets[0] : max(offsets[-1] - 1, 0)]).hexdigest()
 
 
 def _separator(lines: Sequence[str]) -> str:
@@ -287,7 +306,7 @@ def _changed(entry: Entry, file: str, text: str) -> Fault:
         where = f"ends {'within' if torn else 'after'} line {len(lines):,}" if lines else "is empty"
         words = f"the file {where}, where it had {before:,} lines"
         return Fault("truncated", file, words, len(lines) or None)
-    now = _orderless(lines)
+    now = _orderless(text, _separator(lines))
     same, more = {name for name, digest in now.items() if digest == entry[name]}, len(lines) - before
     # the header line is unchanged and occurs only once
     headed = file.endswith(ROWS) or (_joined(lines[:1]) == entry["first"] and lines.count(lines[0]) == 1)

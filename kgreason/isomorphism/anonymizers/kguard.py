@@ -88,7 +88,10 @@ class Kguard:
         }
         weighed = noising.synthetic(augmented, fixed, rng, progress)
         *also, x = sorted(self.sizes)
-        return Augmented(weighed, Guarantee(self.k, x, tuple(also)), figures, originals=graph.n)
+        known = noising.judge.known
+        return Augmented(
+            weighed, Guarantee(self.k, x, tuple(also)), figures, originals=graph.n, answers=known
+        )
 
     def _covers(
         self, graph: KnowledgeGraph, reasoner: InducedReasoner, rng: np.random.Generator, progress: Progress
