@@ -73,7 +73,9 @@ class Isomorphism(Family[Release, Pair, Anonymization]):
         node = self.program.nodes[0] if self.program.nodes else "node"
         both(
             lambda: write_tables(public, made.graph, layout, node),
-            lambda: write_mapping(private / "mapping.csv", self.graph.labels, made.graph.labels, made.mapping),
+            lambda: write_mapping(
+                private / "mapping.csv", self.graph.labels, made.graph.labels, made.mapping
+            ),
             PER_ROW * (made.graph.n + made.graph.m),
         )
         (public / RULES).write_text(public_rules(self.program, layout), encoding="utf-8")

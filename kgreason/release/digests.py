@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import zlib
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, getincrementaldecoder
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import file_digest, sha256
@@ -22,8 +22,17 @@ from typing import Any, Literal
 
 import numpy as np
 
-from kgreason.base.arrays import ArrowArray, as_arrow, as_numpy, constant, pc, string_buffers, strings
-from kgreason.base.cores import each
+from kgreason.base.arrays import (
+    ArrowArray,
+    as_arrow,
+    as_numpy,
+    constant,
+    pc,
+    split_at,
+    string_buffers,
+    strings,
+    texts_of,
+)
 from kgreason.base.errors import ReleaseError
 
 Kind = Literal[
@@ -90,10 +99,10 @@ def imprint(folder: Path) -> dict[str, dict[str, str | int]]:
     >>> fault.kind, fault.line
     ('edited weights', 3)
     """
-    files = _files(folder)
-    steps = sum(path.stat().st_size for path in files)
-    entries = each(lambda f: imprint_of(f.read_bytes(), lines=not f.name.endswith(BINARY)), files, steps)
-    return {path.name: entry for path, entry in zip(files, entries, strict=True)}
+    return {
+        path.name: imprint_of(path.read_bytes(), lines=not path.name.endswith(BINARY))
+        for path in _files(folder)
+    }
 
 
 def differences(recorded: Mapping[str, Entry], files: Path | Mapping[str, Path]) -> list[Fault]:
@@ -217,73 +226,77 @@ def _digest_of(path: Path) -> str:
 
 def imprint_of(data: bytes, *, lines: bool = True) -> dict[str, str | int]:
     """Imprint entry of one file; `lines` states whether it is a text file."""
+    whole = _digest(data)
     if not lines:
-        return {"sha256": _digest(data), "bytes": len(data)}
-    text = _decoded(data)[0]
-    found = _lines(text)
-    kind = "weights" if found and found[0].count(_separator(found)) == 2 else "text"
+        return {"sha256": whole, "bytes": len(data)}
+    found = _lines(_decoded(data)[0])
+    title = found[0].as_py() if len(found) else ""
+    kind = "weights" if title.count(_separator(found)) == 2 else "text"
     return {
-        "sha256": _digest(data),
+        "sha256": whole,
         "lines": len(found),
-        "holds": "mapping" if found[:1] == ["original,released"] else kind,
-        **_orderless(text, _separator(found)),
+        "holds": "mapping" if title == "original,released" else kind,
+        **_orderless(found),
         "first": _joined(found[:1]),
         "last": _joined(found[-1:]),
         "blocks": "".join(_blocks(found, _size(len(found)))),
     }
 
 
-def _orderless(text: str, separator: str) -> dict[str, str]:
-    """Digests of the lines of a text, of its distinct lines and of parts of all lines, each in sorted order."""
-    # Arrow sorts bytes as Python sorts characters, without holding up other threads.
-    lines = pc.split_pattern(strings([text.removesuffix("\n")]), "\n").values if text else strings([])
+def _orderless(lines: ArrowArray) -> dict[str, str]:
+    """Digests of all lines, of the distinct ones, and of parts of all lines, each in sorted order."""
+    # Arrow sorts bytes as Python sorts characters, in half the memory, and does not hold up other threads.
     ordered = _sorted(lines)
     new = np.append(True, as_numpy(pc.not_equal(ordered[1:], ordered[:-1])))[: len(ordered)]
-    every = _digest_of_lines(ordered)
-    parts = pc.split_pattern(ordered, separator, max_splits=1, reverse=True)
-    ends, fields = as_numpy(parts.offsets)[1:], parts.values
-    several = np.diff(ends, prepend=0) > 1
-    heads = pc.if_else(as_arrow(several), fields.take(as_arrow(ends - 1 - several)), constant(""))
-    return {
-        "all": every,
-        "distinct": every if new.all() else _digest_of_lines(ordered.filter(as_arrow(new))),
-        "without_last_field": _digest_of_lines(_sorted(heads)),
-        "last_field": _digest_of_lines(_sorted(fields.take(as_arrow(ends - 1)))),
-    }
+    every = _joined(ordered)
+    distinct = every if new.all() else _joined(ordered.filter(as_arrow(new)))
+    offsets, letters = string_buffers(ordered)
+    start, end = offsets[:-1], offsets[1:]
+    places = np.flatnonzero(letters == ord(_separator(lines)))
+    cut = np.append(places, -1)[
+        np.searchsorted(places, end) - 1
+    ]  # the last separator, perhaps of an earlier line
+    several = cut >= start
+    cut = np.where(several, cut, start)
+    part = np.repeat(
+        np.tile(np.arange(3, dtype=np.uint8), len(cut)),
+        np.stack([cut - start, several, end - cut - several], axis=1).ravel(),
+    )
+    del ordered, places
+    without = _joined(_sorted(texts_of(cut - start, letters[part == 0])))
+    last = _joined(_sorted(texts_of(end - cut - several, letters[part == 2])))
+    return {"all": every, "distinct": distinct, "without_last_field": without, "last_field": last}
 
 
 def _sorted(lines: ArrowArray) -> ArrowArray:
     return lines.take(pc.sort_indices(lines))
 
 
-def _digest_of_lines(lines: ArrowArray) -> str:
-    """Digest of the lines of an Arrow array, as of `_joined`."""
-    offsets, letters = string_buffers(pc.binary_join_element_wise(lines, constant(""), constant("\n")))
-    return sha256(letters[offsets[0] : max(offsets[-1] - 1, 0)]).hexdigest()
-
-
-def _separator(lines: Sequence[str]) -> str:
-    return "\t" if "\t" in "".join(lines[:1]) else ","
+def _separator(lines: ArrowArray) -> str:
+    return "\t" if len(lines) and "\t" in lines[0].as_py() else ","
 
 
 def _digest(data: bytes) -> str:
     return sha256(data).hexdigest()
 
 
-def _joined(lines: Iterable[str]) -> str:
-    return _digest("\n".join(lines).encode())
+def _joined(lines: ArrowArray) -> str:
+    """Digest of lines with line ends between them."""
+    offsets, letters = string_buffers(pc.binary_join_element_wise(lines, constant(""), constant("\n")))
+    return sha256(letters[offsets[0] : max(offsets[-1] - 1, 0)]).hexdigest()
 
 
 def _size(lines: int) -> int:
     return max(1, -(-lines // BLOCKS))
 
 
-def _blocks(lines: Sequence[str], size: int) -> Iterator[str]:
+def _blocks(lines: ArrowArray, size: int) -> Iterator[str]:
     return (_joined(lines[i : i + size])[:_DIGITS] for i in range(0, len(lines), size))
 
 
-def _lines(text: str) -> list[str]:
-    return text.removesuffix("\n").split("\n") if text else []
+def _lines(text: str) -> ArrowArray:
+    letters = np.frombuffer(text.removesuffix("\n").encode(), dtype=np.uint8)
+    return split_at(letters, letters == ord("\n")) if text else strings([])
 
 
 def _files(folder: Path) -> list[Path]:
@@ -302,14 +315,15 @@ def _changed(entry: Entry, file: str, text: str) -> Fault:
     whole = len(lines) - torn
     # all remaining lines are original, but the end is missing
     kept = whole < before and first > whole // size * size and _joined(lines[-1:]) != entry["last"]
-    if kept or not lines:
-        where = f"ends {'within' if torn else 'after'} line {len(lines):,}" if lines else "is empty"
+    if kept or not len(lines):
+        where = f"ends {'within' if torn else 'after'} line {len(lines):,}" if len(lines) else "is empty"
         words = f"the file {where}, where it had {before:,} lines"
         return Fault("truncated", file, words, len(lines) or None)
-    now = _orderless(text, _separator(lines))
+    now = _orderless(lines)
     same, more = {name for name, digest in now.items() if digest == entry[name]}, len(lines) - before
     # the header line is unchanged and occurs only once
-    headed = file.endswith(ROWS) or (_joined(lines[:1]) == entry["first"] and lines.count(lines[0]) == 1)
+    titles = pc.sum(pc.equal(lines, lines[0])).as_py()
+    headed = file.endswith(ROWS) or (_joined(lines[:1]) == entry["first"] and titles == 1)
     pairs, where = {"without_last_field", "last_field"}, _between(first, last)
     above = f"there are {more:,} more lines than the {before:,} that were written"
     changes: tuple[tuple[bool, Kind, str], ...] = (
@@ -338,7 +352,7 @@ def _changed(entry: Entry, file: str, text: str) -> Fault:
     return Fault(kind, file, words, first, NOTHING_LOST if harmless else AS_WRITTEN, harmless=harmless)
 
 
-def _range(entry: Entry, lines: Sequence[str]) -> tuple[int, int]:
+def _range(entry: Entry, lines: ArrowArray) -> tuple[int, int]:
     """First and last original line of the range of blocks that changed."""
     before, blocks = int(entry["lines"]), str(entry["blocks"])
     size, more = _size(before), len(lines) - before

@@ -47,13 +47,16 @@ class Clock:
         self.laps[stage] = now - self._last
         self._last = now
 
-    def beside(self, one: str, work: Callable[[], A], other: str, task: Callable[[], B], steps: int) -> tuple[A, B]:
+    def beside(
+        self, one: str, work: Callable[[], A], other: str, task: Callable[[], B], steps: int
+    ) -> tuple[A, B]:
         """Run two stages beside each other if they take many `steps` (`kgreason.base.cores.both`)."""
         self.laps |= {one: 0.0, other: 0.0}
 
         def timed(stage: str, call: Callable[[], T]) -> T:
             start = perf_counter()
             result = call()
+            memory.give_back()
             self.laps[stage] = perf_counter() - start
             return result
 
