@@ -74,6 +74,9 @@ def string_buffers(array: ArrowArray) -> tuple[npt.NDArray[Any], npt.NDArray[np.
 
 def strings(values: Sequence[str]) -> ArrowArray:
     """Convert Python strings to an Arrow array."""
+    letters = "".join(values)
+    if letters.isascii():  # characters are bytes, and no string is encoded alone
+        return texts_of(np.fromiter(map(len, values), np.int64, len(values)), letters.encode())
     encoded = [value.encode() for value in values]
     return texts_of(np.fromiter(map(len, encoded), np.int64, len(encoded)), b"".join(encoded))
 

@@ -33,6 +33,13 @@ B = TypeVar("B")
 T = TypeVar("T")
 
 
+def give_back_after(call: Callable[[], T]) -> T:
+    """Result of a call, after which the memory that it has freed is given back while other threads go on."""
+    result = call()
+    memory.give_back()
+    return result
+
+
 class Clock:
     """Wall-clock seconds per stage."""
 
@@ -55,8 +62,7 @@ class Clock:
 
         def timed(stage: str, call: Callable[[], T]) -> T:
             start = perf_counter()
-            result = call()
-            memory.give_back()
+            result = give_back_after(call)
             self.laps[stage] = perf_counter() - start
             return result
 
@@ -190,7 +196,9 @@ def run(family: Family[Made, Read, Found], folders: Folders | None) -> Found:
         family.contents(found, read).publish(public, holds=found.holds, seeded=seeded)
         size = sum(path.stat().st_size for folder in (public, private) for path in folder.iterdir())
         _, report = both(
-            lambda: family.certify(found, read, public, private), lambda: family.report(found), size
+            lambda: family.certify(found, read, public, private),
+            lambda: give_back_after(lambda: family.report(found)),
+            size,
         )
         clock.lap("report")
         write_report(private, report, found.as_dict() | family.noted(folders))
