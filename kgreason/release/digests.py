@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from kgreason.base.arrays import (
     ArrowArray,
@@ -239,7 +240,7 @@ def imprint_of(data: bytes, *, lines: bool = True) -> dict[str, str | int]:
         **_orderless(found),
         "first": _joined(found[:1]),
         "last": _joined(found[-1:]),
-        "blocks": "".join(_blocks(found, _size(len(found)))),
+        "blocks": "".join(block[:_DIGITS] for block in _blocks(found, _size(len(found)))),
     }
 
 
@@ -276,14 +277,13 @@ def _separator(lines: ArrowArray) -> str:
     return "\t" if len(lines) and "\t" in lines[0].as_py() else ","
 
 
-def _digest(data: bytes) -> str:
+def _digest(data: bytes | npt.NDArray[np.uint8]) -> str:
     return sha256(data).hexdigest()
 
 
 def _joined(lines: ArrowArray) -> str:
     """Digest of lines with line ends between them."""
-    offsets, letters = string_buffers(pc.binary_join_element_wise(lines, constant(""), constant("\n")))
-    return sha256(letters[offsets[0] : max(offsets[-1] - 1, 0)]).hexdigest()
+    return next(_blocks(lines, max(1, len(lines))), _digest(b""))
 
 
 def _size(lines: int) -> int:
@@ -291,7 +291,10 @@ def _size(lines: int) -> int:
 
 
 def _blocks(lines: ArrowArray, size: int) -> Iterator[str]:
-    return (_joined(lines[i : i + size])[:_DIGITS] for i in range(0, len(lines), size))
+    """Digests of so many lines each, with line ends between them."""
+    ends, letters = string_buffers(pc.binary_join_element_wise(lines, constant(""), constant("\n")))
+    for first in range(0, len(lines), size):
+        yield _digest(letters[ends[first] : ends[min(first + size, len(lines))] - 1])
 
 
 def _lines(text: str) -> ArrowArray:
@@ -357,7 +360,8 @@ def _range(entry: Entry, lines: ArrowArray) -> tuple[int, int]:
     before, blocks = int(entry["lines"]), str(entry["blocks"])
     size, more = _size(before), len(lines) - before
     known = [blocks[i : i + _DIGITS] for i in range(0, len(blocks), _DIGITS)]
-    pairs = enumerate(zip_longest(_blocks(lines, size), known))
+    blocks_now = (block[:_DIGITS] for block in _blocks(lines, size))
+    pairs = enumerate(zip_longest(blocks_now, known))
     front = next((i for i, (mine, theirs) in pairs if mine != theirs), len(known))
     back = len(known)
     while back > front and (back - 1) * size + more >= 0:

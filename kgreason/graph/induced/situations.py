@@ -74,8 +74,8 @@ class Ties:
         u, v = u[first], v[first]
         start = np.r_[0, 0, np.cumsum(size[example])].astype(np.int64)
         content = code[_ranges(first[example], size[example])]
-        # The entries (u, v) and (v, u) are mirror images of each other. Loops are excluded: a loop may share its tie with
-        # plain edges, and would make this tie its own mirror.
+        # The entries (u, v) and (v, u) are mirror images of each other. Loops are excluded: a loop may share its
+        # tie with plain edges, and would make this tie its own mirror.
         mirror, one = np.zeros((2, len(example) + 1), dtype=np.int64)
         proper = np.flatnonzero(u != v)
         one[tie[proper]] = proper + 1  # an entry of each tie, from 1

@@ -48,10 +48,19 @@ class Pools:
         return apart, taken
 
     @property
-    def arrays(self) -> tuple[Ints, Ints, Ints, Ints, Ints, int, Ints]:
+    def holders(self) -> Ints:
+        """``holders[64 * class + r]``: bit set of the members that have a vertex v with v % 64 = r."""
+        classes = np.repeat(np.arange(len(self.first) - 1), np.diff(self.first))[:, None]
+        bits = 1 << (np.arange(len(self.members))[:, None] - self.first[classes])
+        found = np.zeros(64 * (len(self.first) - 1), dtype=np.int64)
+        np.bitwise_or.at(found, 64 * classes + self.members % 64, bits)
+        return found
+
+    @property
+    def arrays(self) -> tuple[Ints, Ints, Ints, Ints, Ints, int, Ints, Ints]:
         """Pools as arguments of `covered`, from `first_turn` on."""
         apart, taken = self.sets
-        return self.first_turn, self.turns, self.first, self.members, apart, self.width, taken
+        return self.first_turn, self.turns, self.first, self.members, apart, self.width, taken, self.holders
 
     def renumbered(self, original: Vertices) -> Pools:
         """The same pools with vertices numbered as in an adjacency; other vertices keep their numbers."""
@@ -171,7 +180,7 @@ def _images(
 def covered(
     kind: int, x: int, need: int, member: Ints, ordered: Ints, candidates: Ints, ranks: Shorts,
     class_of: Shorts, orders: Rows, first_turn: Ints, turns: Rows, first_member: Ints, pool: Rows, apart: Ints,
-    width: int, taken: Ints,
+    width: int, taken: Ints, holders: Ints,
 ) -> bool:  # fmt: skip
     """Whether a subgraph has its images in the pool of its class.
 
@@ -188,6 +197,8 @@ def covered(
         Pool of each class, at most 63 members in canonical order, and the bit set of those apart from each.
     width, taken
         ``taken[(class * x + position) * width + rank]``: bit set of the members with this degree at this position.
+    holders
+        As `Pools.holders`.
     """
     c = class_of[kind]
     first = first_member[c]
@@ -195,8 +206,11 @@ def covered(
     if size < need:
         return False
     n = len(ranks) >> 1
+    near = 0  # members that may share a vertex with the subgraph
     for a in range(x):
-        ordered[a] = member[orders[kind, a]]
+        v = member[orders[kind, a]]
+        ordered[a] = v
+        near |= holders[(c << 6) + (v & 63)]
     everyone = (1 << size) - 1
     for turn in range(first_turn[c], first_turn[c + 1]):
         clash = 0
@@ -205,7 +219,12 @@ def covered(
             at = (c * x + a) * width
             clash |= taken[at + ranks[v]] | taken[at + ranks[n + v]]
         free = everyone & ~clash
-        if free != 0 and _images(free, need, x, first, member, pool, apart, candidates):
+        rest = free & ~near
+        count = 1
+        while rest != 0 and count < need:  # nearly always, the first members that fit are enough
+            rest &= apart[first + _place(rest & -rest)]
+            count += 1
+        if rest != 0 or (free != 0 and _images(free, need, x, first, member, pool, apart, candidates)):
             return True
     return False
 
@@ -283,7 +302,7 @@ def choose(
 def cover(
     members: Rows, kinds: Ints, x: int, need: int, member: Ints, ordered: Ints, candidates: Ints,
     ranks: Shorts, class_of: Shorts, orders: Rows, first_turn: Ints, turns: Rows, first_member: Ints, pool: Rows,
-    apart: Ints, width: int, taken: Ints, found: Flags,
+    apart: Ints, width: int, taken: Ints, holders: Ints, found: Flags,
 ) -> None:  # fmt: skip
     """Whether each subgraph has its images in the pool of its class."""
     for i in range(len(members)):
@@ -291,7 +310,7 @@ def cover(
             member[a] = members[i, a]
         found[i] = covered(
             kinds[i], x, need, member, ordered, candidates, ranks, class_of, orders,
-            first_turn, turns, first_member, pool, apart, width, taken,
+            first_turn, turns, first_member, pool, apart, width, taken, holders,
         )  # fmt: skip
 
 
