@@ -25,9 +25,7 @@ class Pools:
     first: Ints  # those of class c are ``members[first[c]:first[c + 1]]``, at most 63
     first_turn: Ints  # automorphisms of class c are ``turns[first_turn[c]:first_turn[c + 1]]``
     turns: Ints
-    ranks: (
-        Shorts  # of the in-degree of each vertex, then of its out-degree; also of vertices outside the graph
-    )
+    ranks: Shorts  # of the in-degree and the out-degree of each vertex in turn; also of vertices outside the graph
     width: int  # number of ranks
 
     @classmethod
@@ -67,8 +65,8 @@ class Pools:
         n, total = len(original), len(self.ranks) // 2
         number = np.arange(total, dtype=np.int64)
         number[original] = np.arange(n)
-        ranks = self.ranks.reshape(2, total).copy()
-        ranks[:, :n] = ranks[:, original]
+        ranks = self.ranks.reshape(total, 2).copy()
+        ranks[:n] = ranks[original]
         found = replace(self, members=number[self.members], ranks=ranks.ravel())
         found.__dict__["sets"] = self.sets  # the same under any numbering
         return found
@@ -86,10 +84,10 @@ class Pools:
 
 
 def degree_ranks(degrees: tuple[Vertices, Vertices]) -> tuple[Shorts, int]:
-    """Ranks of in-degrees, then of out-degrees, and the number of distinct ranks."""
+    """Ranks of the in-degree and the out-degree of each vertex in turn, and the number of distinct ranks."""
     inner, outer = map(ranks, degrees)
     first, second = (int(found.max(initial=-1)) + 1 for found in (inner, outer))
-    return np.concatenate([inner, outer + first]).astype(np.int32), first + second
+    return np.stack([inner, outer + first], axis=1).ravel().astype(np.int32), first + second
 
 
 def diverse(
@@ -190,7 +188,7 @@ def covered(
         Kind of the subgraph; its class is ``class_of[kind]``, and ``member[orders[kind]]`` are its vertices in the
         canonical order of the class.
     ranks
-        Rank of the in-degree of each vertex, then of its out-degree, each among all distinct ones.
+        Ranks of the in-degree and the out-degree of each vertex in turn, each among all distinct ones.
     first_turn, turns
         Automorphisms of each class.
     first_member, pool, apart
@@ -205,7 +203,6 @@ def covered(
     size = first_member[c + 1] - first
     if size < need:
         return False
-    n = len(ranks) >> 1
     near = 0  # members that may share a vertex with the subgraph
     for a in range(x):
         v = member[orders[kind, a]]
@@ -217,7 +214,7 @@ def covered(
         for a in range(x):
             v = ordered[turns[turn, a]]
             at = (c * x + a) * width
-            clash |= taken[at + ranks[v]] | taken[at + ranks[n + v]]
+            clash |= taken[at + ranks[2 * v]] | taken[at + ranks[2 * v + 1]]
         free = everyone & ~clash
         rest = free & ~near
         count = 1
@@ -234,11 +231,10 @@ def _apart(
     one: Rows, i: int, turn: int, other: Rows, j: int, other_turn: int, turns: Rows, ranks: Shorts
 ) -> bool:  # fmt: skip
     """Whether two members, each under an automorphism, are disjoint and differ in all degrees."""
-    n = len(ranks) >> 1
     x = one.shape[1]
     for a in range(x):
         u, v = one[i, turns[turn, a]], other[j, turns[other_turn, a]]
-        if ranks[u] == ranks[v] or ranks[n + u] == ranks[n + v]:
+        if ranks[2 * u] == ranks[2 * v] or ranks[2 * u + 1] == ranks[2 * v + 1]:
             return False
     for a in range(x):
         for b in range(x):
@@ -252,7 +248,6 @@ def _fill_sets(
     first: Ints, pool: Rows, first_turn: Ints, turns: Rows, ranks: Shorts, width: int, apart: Ints, taken: Ints
 ) -> None:  # fmt: skip
     """Fill the bit sets of pools: members apart from each other, and members of equal degree."""
-    n = len(ranks) >> 1
     x = pool.shape[1]
     for c in range(len(first) - 1):
         for i in range(first[c], first[c + 1]):
@@ -260,8 +255,8 @@ def _fill_sets(
             for a in range(x):
                 v = pool[i, a]
                 at = (c * x + a) * width
-                taken[at + ranks[v]] |= bit
-                taken[at + ranks[n + v]] |= bit
+                taken[at + ranks[2 * v]] |= bit
+                taken[at + ranks[2 * v + 1]] |= bit
             for j in range(first[c], i):
                 same = first_turn[c]  # the first automorphism is the identity
                 if _apart(pool, i, same, pool, j, same, turns, ranks):
