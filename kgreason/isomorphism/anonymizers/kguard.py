@@ -29,6 +29,7 @@ from kgreason.isomorphism.anonymizers.augmentation import Augmentation, Forbidde
 from kgreason.isomorphism.anonymizers.klone import Klone
 from kgreason.isomorphism.anonymizers.natural_cover import Cover, Lack
 from kgreason.isomorphism.anonymizers.template_copies import TemplateCopies
+from kgreason.isomorphism.anonymizers.weight_density import forget_tables
 from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
 from kgreason.isomorphism.definition import Augmented, Guarantee
 from kgreason.language.check.checked_program import CheckedProgram
@@ -87,6 +88,7 @@ class Kguard:
             "synthetic_edges": augmented.m - sum(fixed.values()),
         }
         weighed = noising.synthetic(augmented, fixed, rng, progress)
+        forget_tables()
         *also, x = sorted(self.sizes)
         known = noising.judge.known
         return Augmented(
