@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from kgreason.base.arrays import (
     ArrowArray,
@@ -277,7 +276,7 @@ def _separator(lines: ArrowArray) -> str:
     return "\t" if len(lines) and "\t" in lines[0].as_py() else ","
 
 
-def _digest(data: bytes | npt.NDArray[np.uint8]) -> str:
+def _digest(data: bytes | memoryview) -> str:
     return sha256(data).hexdigest()
 
 
@@ -294,7 +293,7 @@ def _blocks(lines: ArrowArray, size: int) -> Iterator[str]:
     """Digests of so many lines each, with line ends between them."""
     ends, letters = string_buffers(pc.binary_join_element_wise(lines, constant(""), constant("\n")))
     for first in range(0, len(lines), size):
-        yield _digest(letters[ends[first] : ends[min(first + size, len(lines))] - 1])
+        yield _digest(letters[ends[first] : ends[min(first + size, len(lines))] - 1].data)
 
 
 def _lines(text: str) -> ArrowArray:

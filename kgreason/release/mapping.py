@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.base.arrays import ArrowArray, as_arrow, as_numpy, pc, strings
+from kgreason.base.arrays import ArrowArray, as_arrow, as_numpy, constant, pc, strings
 from kgreason.base.errors import CallError, ReleaseError
 from kgreason.data.formats.delimited import write_csv
 from kgreason.graph.knowledge_graph import Vertices
@@ -128,6 +128,8 @@ def plain_images(path: Path, original: Labels) -> ArrowArray | None:
     `numbers_in` and this function do without Python objects what `read_mapping` and `numbers_of` do for every file.
     """
     if (fields := plain_fields(path, ("original", "released"))) is None or len(fields[0]) != len(original):
+        return None
+    if any(pc.index(names, constant("")).as_py() >= 0 for names in fields):  # a row needs two fields
         return None
     rows = pc.index_in(strings(original.tolist()), value_set=fields[0])
     return None if rows.null_count else fields[1].take(rows)
