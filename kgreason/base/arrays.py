@@ -74,10 +74,31 @@ def string_buffers(array: ArrowArray) -> tuple[npt.NDArray[Any], npt.NDArray[np.
 
 def strings(values: Sequence[str]) -> ArrowArray:
     """Convert Python strings to an Arrow array."""
+    letters = "".join(values)
+    if letters.isascii():  # characters are bytes, and no string is encoded alone
+        return texts_of(np.fromiter(map(len, values), np.int64, len(values)), letters.encode())
     encoded = [value.encode() for value in values]
-    offsets = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
-    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded))]
-    return pa.Array.from_buffers(pa.large_string(), len(encoded), buffers)
+    return texts_of(np.fromiter(map(len, encoded), np.int64, len(encoded)), b"".join(encoded))
+
+
+def texts_of(lengths: npt.NDArray[np.integer[Any]], letters: bytes | npt.NDArray[np.uint8]) -> ArrowArray:
+    """Arrow strings of given lengths, in bytes, that follow each other in `letters`."""
+    offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(letters)]
+    return pa.Array.from_buffers(pa.large_string(), len(lengths), buffers)
+
+
+def split_at(letters: npt.NDArray[np.uint8], separators: npt.NDArray[np.bool_]) -> ArrowArray:
+    """Strings between the separators in the bytes of a text, each of which is a whole character.
+
+    Examples
+    --------
+    >>> letters = np.frombuffer(b"a,bc,", dtype=np.uint8)
+    >>> split_at(letters, letters == ord(",")).to_pylist()
+    ['a', 'bc', '']
+    """
+    ends = np.append(np.flatnonzero(separators), len(letters))
+    return texts_of(np.diff(ends, prepend=-1) - 1, letters[~separators])
 
 
 def constant(text: str) -> Any:

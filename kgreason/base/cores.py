@@ -15,6 +15,8 @@ from kgreason.base.interrupts import deferred
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
+A = TypeVar("A")
+B = TypeVar("B")
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -97,3 +99,15 @@ def each(work: Callable[[T], R], items: Iterable[T], steps: int = FEW) -> list[R
 
     together(some, len(items), lambda: deque(waiting, maxlen=0), steps)
     return [results[i] for i in range(len(items))]
+
+
+def both(one: Callable[[], A], other: Callable[[], B], steps: int = FEW) -> tuple[A, B]:
+    """Call two functions beside each other; `steps` as of `together`.
+
+    Examples
+    --------
+    >>> both(lambda: 1, lambda: "a")
+    (1, 'a')
+    """
+    calls: list[Callable[[], object]] = [one, other]
+    return tuple(each(lambda call: call(), calls, steps))  # type: ignore[return-value]

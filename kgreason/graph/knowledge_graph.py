@@ -190,6 +190,9 @@ class KnowledgeGraph(Displayed):
     @cached_property
     def ends(self) -> tuple[Vertices, Vertices]:
         """Sources and targets of the edges of all relations, in the order of `relations`."""
+        if len(self.relations) == 1:
+            (relation,) = self.relations.values()
+            return relation.source, relation.target
         empty = np.empty(0, dtype=np.int64)
         return (
             np.concatenate([empty, *(r.source for r in self.relations.values())]),

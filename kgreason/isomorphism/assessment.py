@@ -249,18 +249,29 @@ def score(
     DataError
         If the graphs do not fit the rules.
     """
+    progress.step("Scoring")
+    program = load(rules, allow_files=allow_files)
+    original, released = graphs_under(program.without_graph(), original, released)
+    return scored(original, released, mapped(mapping, original, released), program, {})
+
+
+def scored(
+    original: KnowledgeGraph,
+    released: KnowledgeGraph,
+    mapping: Vertices,
+    program: CheckedProgram,
+    known: Mapping[str, Vertices],
+) -> Score:
+    """Measure a release as `score`; `known` holds the answers of the original to some queries."""
     from kgreason.isomorphism.result import Score
     from kgreason.isomorphism.utility.detection_auc import detection
     from kgreason.isomorphism.utility.query_utility import fidelity, utility
 
-    progress.step("Scoring")
-    program = load(rules, allow_files=allow_files).without_graph()
-    original, released = graphs_under(program, original, released)
-    mapping = mapped(mapping, original, released)
     original, released = original.distinct(), released.distinct()
     # a fixed seed makes the measurement reproducible
     auc = detection(released, np.asarray(mapping), np.random.default_rng(0))
-    return Score(utility(original, released, mapping, program), fidelity(original, released), auc)
+    rules = program.without_graph()
+    return Score(utility(original, released, mapping, rules, known), fidelity(original, released), auc)
 
 
 def attack(

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.base import memory
 from kgreason.base.errors import ReleaseError
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
 from kgreason.isomorphism.reading import Pair
@@ -59,8 +60,9 @@ def write_certificate(path: Path, certificate: Certificate, pair: Pair, folders:
         "vertices": {"count": pair.released.n, "sha256": _digest(pair.released, order)},
         "copies": copies,
         "donors": donors,
-        "files": [imprint(folder) for folder in folders],
     }
+    memory.give_back()
+    data["files"] = [imprint(folder) for folder in folders]
     path.write_text(json.dumps(data) + "\n", encoding="utf-8")
 
 

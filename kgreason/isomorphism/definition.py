@@ -83,6 +83,8 @@ class Augmented:
         Part of each original vertex, int64, shape (n,), if the edges between parts are left out; else `None`.
     copies
         The k - 1 copies of each original vertex, int64, shape (k - 1, n), if the whole graph was copied.
+    answers
+        Answers of the original to some queries, as far as they were computed; vertices, int64, shape (rows, arity).
     """
 
     graph: KnowledgeGraph
@@ -91,6 +93,7 @@ class Augmented:
     originals: int | None = None
     parts: Vertices | None = None
     copies: Vertices | None = None
+    answers: Mapping[str, Vertices] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -103,7 +106,7 @@ class Release:
         Released graph: vertices and rows in random order, labels new and random.
     mapping
         Original vertex v is vertex ``mapping[v]`` of `graph`; int64, shape (n,).
-    guarantee, figures, parts, copies
+    guarantee, figures, parts, copies, answers
         As in `Augmented`.
     """
 
@@ -113,6 +116,7 @@ class Release:
     figures: Mapping[str, float]
     parts: Vertices | None = None
     copies: Vertices | None = None
+    answers: Mapping[str, Vertices] = field(default_factory=dict)
 
 
 class Anonymizer(Protocol):

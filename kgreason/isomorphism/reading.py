@@ -9,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
+from kgreason.base.arrays import pa, strings
+from kgreason.base.cores import both
 from kgreason.base.errors import DataError, ReleaseError
 from kgreason.base.progress import SILENT, Progress
 from kgreason.data.fact_loading import load_graph
@@ -18,7 +20,14 @@ from kgreason.data.value_conversion import int64
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.check.file_access import parts_of
-from kgreason.release.mapping import OTHER_RELEASE, Names, numbers_of, read_mapping
+from kgreason.release.mapping import (
+    OTHER_RELEASE,
+    Names,
+    numbers_in,
+    numbers_of,
+    plain_images,
+    read_mapping,
+)
 from kgreason.release.read_back import (
     as_written,
     check_ends,
@@ -57,7 +66,16 @@ class Pair:
 def read_release(program: CheckedProgram, original: KnowledgeGraph, folder: Path, mapping: Path) -> Pair:
     """Read a release folder."""
     tables = _in_folders({p: [SourceSpec(folder)] for p in program.edges})
-    return _pair(original, _released(program, tables, _nodes(tables)), read_mapping(mapping))
+    size = sum(path.stat().st_size for path in folder.iterdir())
+    graph, images = both(
+        lambda: _released(program, tables, _nodes(tables)),
+        lambda: plain_images(mapping, original.labels),
+        size,
+    )
+    numbers = None if images is None else numbers_in(graph.labels, images)
+    if numbers is None:
+        return _pair(original, graph, read_mapping(mapping))
+    return Pair(original, graph, numbers, _parts_beside(mapping, original))
 
 
 def read_pair(
@@ -127,15 +145,19 @@ def _released(
                 check_whole(source.path, empty=source.kind() in MAYBE_EMPTY)
         if nodes is not None and nodes.kind() not in BINARY:
             check_whole(nodes.path)
-    labels = [] if nodes is None else read_nodes(nodes)
+    listed = None if nodes is None else read_nodes(nodes)
     if nodes is not None and not bare.nodes and nodes.kind() in LISTING:
         bare = replace(bare, nodes=(LISTED,))  # no warning about left-out vertices without edges
     if nodes is not None and bare.nodes:
         sources[bare.nodes[0]] = [_with_header(nodes)]
     with as_written():
         graph = load_graph(bare, sources, progress)
-    if nodes is not None:
-        check_ends(graph, {name: files[0].path for name, files in tables.items()}, labels, nodes.path)
+    if nodes is None or listed is None:
+        return graph
+    if strings(graph.labels.tolist()).equals(pa.concat_arrays(getattr(listed, "chunks", [listed]))):
+        return graph
+    labels = listed.to_pylist()
+    check_ends(graph, {name: files[0].path for name, files in tables.items()}, labels, nodes.path)
     return with_vertices(graph, labels)
 
 
@@ -179,8 +201,13 @@ def _with_header(source: SourceSpec) -> SourceSpec:
 
 def _pair(original: KnowledgeGraph, released: KnowledgeGraph, names: Names) -> Pair:
     mapping = numbers_of(names, original.labels, released.labels, "vertex", others=True)
-    parts = Path(names.file).parent / "parts.csv"
-    return Pair(original, released, mapping, read_parts(parts, original) if parts.is_file() else None)
+    return Pair(original, released, mapping, _parts_beside(Path(names.file), original))
+
+
+def _parts_beside(mapping: Path, original: KnowledgeGraph) -> Vertices | None:
+    """Parts in the folder of a mapping file."""
+    parts = mapping.parent / "parts.csv"
+    return read_parts(parts, original) if parts.is_file() else None
 
 
 def renumbered(vertices: Vertices, graph: KnowledgeGraph, other: KnowledgeGraph) -> Vertices:

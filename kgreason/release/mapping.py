@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.base.arrays import as_arrow, strings
+from kgreason.base.arrays import ArrowArray, as_arrow, as_numpy, constant, pc, strings
 from kgreason.base.errors import CallError, ReleaseError
 from kgreason.data.formats.delimited import write_csv
 from kgreason.graph.knowledge_graph import Vertices
-from kgreason.release.read_back import Rows, read_pairs
+from kgreason.release.read_back import Rows, plain_fields, read_pairs
 
 Labels = npt.NDArray[Any]
 # numbers of vertices that the mapping gives no image, and of those it does not list
@@ -120,6 +120,25 @@ def read_mapping(path: Path, *, partial: bool = False) -> Names:
     path = path / "mapping.csv" if path.is_dir() else path
     rows = read_pairs(path, ("original", "released"), partial=partial)
     return Names(rows.texts, str(path), rows)
+
+
+def plain_images(path: Path, original: Labels) -> ArrowArray | None:
+    """Released name of each original vertex from a mapping file that is written as usual, else `None`.
+
+    `numbers_in` and this function do without Python objects what `read_mapping` and `numbers_of` do for every file.
+    """
+    if (fields := plain_fields(path, ("original", "released"))) is None or len(fields[0]) != len(original):
+        return None
+    if any(pc.index(names, constant("")).as_py() >= 0 for names in fields):  # a row needs two fields
+        return None
+    rows = pc.index_in(strings(original.tolist()), value_set=fields[0])
+    return None if rows.null_count else fields[1].take(rows)
+
+
+def numbers_in(released: Labels, images: ArrowArray) -> Vertices | None:
+    """Number of each released name; `None` if the release lacks one of them."""
+    found = pc.index_in(images, value_set=strings(released.tolist()))
+    return None if found.null_count else as_numpy(found).astype(np.int64)
 
 
 def names_of(given: object) -> Names | None:

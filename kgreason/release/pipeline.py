@@ -6,13 +6,14 @@ If files are written, verification, scores and report use the files as read back
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from kgreason.base import memory
+from kgreason.base.cores import both
 from kgreason.base.printable import Displayed
 from kgreason.base.progress import Progress
 from kgreason.base.resources import VERSION
@@ -25,6 +26,18 @@ if TYPE_CHECKING:
     from kgreason.release.report.report_data import Report
     from kgreason.release.report.sections import Run
     from kgreason.release.verdicts import Examined
+
+
+A = TypeVar("A")
+B = TypeVar("B")
+T = TypeVar("T")
+
+
+def give_back_after(call: Callable[[], T]) -> T:
+    """Result of a call, after which the memory that it has freed is given back while other threads go on."""
+    result = call()
+    memory.give_back()
+    return result
 
 
 class Clock:
@@ -40,6 +53,23 @@ class Clock:
         now = perf_counter()
         self.laps[stage] = now - self._last
         self._last = now
+
+    def beside(
+        self, one: str, work: Callable[[], A], other: str, task: Callable[[], B], steps: int
+    ) -> tuple[A, B]:
+        """Run two stages beside each other if they take many `steps` (`kgreason.base.cores.both`)."""
+        self.laps |= {one: 0.0, other: 0.0}
+
+        def timed(stage: str, call: Callable[[], T]) -> T:
+            start = perf_counter()
+            result = give_back_after(call)
+            self.laps[stage] = perf_counter() - start
+            return result
+
+        results = both(lambda: timed(one, work), lambda: timed(other, task), steps)
+        memory.give_back()
+        self._last = perf_counter()
+        return results
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,8 +194,12 @@ def run(family: Family[Made, Read, Found], folders: Folders | None) -> Found:
         found = family.judge(made, read)
         seeded = family.run.seed is not None
         family.contents(found, read).publish(public, holds=found.holds, seeded=seeded)
-        family.certify(found, read, public, private)
-        report = family.report(found)
+        size = sum(path.stat().st_size for folder in (public, private) for path in folder.iterdir())
+        _, report = both(
+            lambda: family.certify(found, read, public, private),
+            lambda: give_back_after(lambda: family.report(found)),
+            size,
+        )
         clock.lap("report")
         write_report(private, report, found.as_dict() | family.noted(folders))
     return found

@@ -15,11 +15,13 @@ from pathlib import Path
 
 import numpy as np
 
+from kgreason.base.arrays import ArrowArray, as_arrow, constant, pa, pc, split_at, strings
 from kgreason.base.errors import DataError, ReleaseError
 from kgreason.data.format_list import read_table
 from kgreason.data.predicate_rows import keyed
 from kgreason.data.raw_table import BLOCK, decoded, open_bytes, read_block
 from kgreason.data.sources import SourceSpec
+from kgreason.data.value_conversion import Objects
 from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.release.table_layout import (
     BESIDE,
@@ -177,8 +179,8 @@ def _unknown(file: str, table: str) -> DataError:
     )
 
 
-def read_nodes(nodes: SourceSpec) -> list[str]:
-    """Vertex labels of a release.
+def read_nodes(nodes: SourceSpec) -> ArrowArray:
+    """Vertex labels of a release, as Arrow strings.
 
     Raises
     ------
@@ -194,9 +196,11 @@ def read_nodes(nodes: SourceSpec) -> list[str]:
             line = 1 if headed else None
             message = f"{len(raw.columns)} columns where vertices have one, their label"
             raise DataError(str(nodes.path), message, line, hint=UNCHANGED)
-    labels: list[str] = list(map(str, raw.columns[0].to_pylist()))
-    if headed and raw.names[0] in labels:
-        row = labels.index(raw.names[0])
+    column = raw.columns[0]
+    plain = not isinstance(column, Objects) and pa.types.is_string(column.type) and not column.null_count
+    labels = column.cast(pa.large_string()) if plain else strings([*map(str, column.to_pylist())])
+    row = pc.index(labels, constant(raw.names[0])).as_py() if headed else -1
+    if row >= 0:
         raise raw.error(row, f"the name of the column, {raw.names[0]!r}, is among vertices", hint=UNCHANGED)
     return labels
 
@@ -242,17 +246,31 @@ def read_pairs(path: Path, header: tuple[str, str], *, partial: bool = False) ->
     return _plain(text, header, partial=partial) or _parsed(path, text, header, partial=partial)
 
 
-def _plain(text: str, header: tuple[str, str], *, partial: bool) -> Rows | None:
-    """Rows of a table as it is usually written: no field is quoted, no line is blank; `None` for other tables."""
+def plain_fields(path: Path, header: tuple[str, str]) -> tuple[ArrowArray, ArrowArray] | None:
+    """Columns of a private table of two columns as Arrow strings; `None` if it is not written as usual."""
+    return _fields(_text(path), header)
+
+
+def _fields(text: str, header: tuple[str, str]) -> tuple[ArrowArray, ArrowArray] | None:
+    """Columns of a table as it is usually written: no field is quoted, no line is blank; `None` for other tables."""
     title, _, body = text.partition("\n")
     if title != ",".join(header) or '"' in body or "\r" in body or not body.endswith("\n"):
         return None
-    signs = np.frombuffer(body.encode(), dtype=np.uint8)
-    ends = signs[(signs == ord(",")) | (signs == ord("\n"))]
-    if len(ends) % 2 or (ends[::2] != ord(",")).any() or (ends[1::2] != ord("\n")).any():
+    letters = np.frombuffer(body.encode(), dtype=np.uint8)[:-1]
+    ends = (letters == ord(",")) | (letters == ord("\n"))
+    signs = letters[ends]
+    if not len(signs) % 2 or (signs[::2] != ord(",")).any() or (signs[1::2] != ord("\n")).any():
         return None
-    fields = body[:-1].replace("\n", ",").split(",")
-    first, second = fields[::2], fields[1::2]
+    fields = split_at(letters, ends)
+    first = np.arange(0, len(fields), 2)
+    return fields.take(as_arrow(first)), fields.take(as_arrow(first + 1))
+
+
+def _plain(text: str, header: tuple[str, str], *, partial: bool) -> Rows | None:
+    """Rows of a table as it is usually written; `None` for other tables."""
+    if (fields := _fields(text, header)) is None:
+        return None
+    first, second = (column.to_pylist() for column in fields)
     texts = dict(zip(first, second, strict=True))
     if len(texts) < len(first) or "" in texts or not (partial or all(second)):
         return None

@@ -73,3 +73,9 @@ def test_nothing_is_begun_after_an_interrupt(waits, monkeypatch):
 def test_work_on_all_cores_may_do_other_work_on_all_cores(several):
     sums = cores.each(lambda i: sum(cores.each(lambda j: i * j, range(20))), range(20))
     assert sums == [190 * i for i in range(20)]
+
+
+def test_both_return_their_results_and_raise_their_errors(several):
+    assert cores.both(lambda: 1, lambda: "a", 1 << 30) == (1, "a")
+    with pytest.raises(ZeroDivisionError):
+        cores.both(lambda: 1, lambda: 1 // 0, 1 << 30)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason.cli.terminal import rows
+from kgreason.graph.facts import answers
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
 from kgreason.isomorphism.report import utility_items
 from kgreason.isomorphism.utility import transitive_closure as closure_kernels
@@ -63,6 +65,8 @@ def test_against_sets(before: list, after: list, number: list[int]) -> None:
     found = utility(original, released, mapping, RULES)
     q_g = naive.evaluate(RULES, {"own": before, "company": [(v,) for v in range(4)]})
     q_a = naive.evaluate(RULES, {"own": after, "company": [(v,) for v in range(6)]})
+    known = answers(original, replace(RULES, queries=("big",)))
+    assert utility(original, released, mapping, RULES, known) == found
     us, symmetric = [], []
     for name, places in (("reach", 2), ("big", 1), ("some", 0)):
         g = {tuple(number[x] if i < places else x for i, x in enumerate(row)) for row in q_g.get(name, ())}

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import gzip
 import json
+from hashlib import sha256
 from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kgreason.release.digests import BLOCKS, changes, differences, imprint, imprint_of
+from tests.examples import inputs
 
 TABLE = ["owner,company,share", *(f"a{i},b{i % 7},0.{i + 10}" for i in range(60))]
 MAPPING = ["original,released", *(f"É{i},r{i}" for i in range(9))]
@@ -163,6 +165,36 @@ def test_folders(tmp_path: Path) -> None:
         ("added file", "knows.csv"),
     ]
     assert {fault.kind for fault in differences(recorded, tmp_path / "gone")} == {"missing file"}
+
+
+def plain_digests(text: str) -> dict[str, str]:
+    """Digests of lines and their parts, with the means of Python."""
+    lines = text.removesuffix("\n").split("\n") if text else []
+    separator = "\t" if "\t" in "".join(lines[:1]) else ","
+    parts = [line.rpartition(separator) for line in lines]
+    orders = {
+        "all": sorted(lines),
+        "distinct": sorted(set(lines)),
+        "without_last_field": sorted(head for head, _, _ in parts),
+        "last_field": sorted(last for _, _, last in parts),
+        "first": lines[:1],
+        "last": lines[-1:],
+    }
+    found = {name: sha256("\n".join(order).encode()).hexdigest() for name, order in orders.items()}
+    blocks = [lines[i : i + max(1, -(-len(lines) // BLOCKS))] for i in range(len(lines))]
+    step = len(blocks[0]) if blocks else 1
+    found["blocks"] = "".join(sha256("\n".join(b).encode()).hexdigest()[:8] for b in blocks[::step])
+    return found
+
+
+@settings(max_examples=inputs(200), deadline=None)
+@given(st.text(st.sampled_from("ab,\t\n\0é\U0001d11e"), max_size=40))
+@example("")
+@example("\n")
+@example("a,b\n\n,\nc")
+def test_lines_are_sorted_and_parted_as_by_python(text: str) -> None:
+    entry, plain = imprint_of(text.encode()), plain_digests(text)
+    assert {name: entry[name] for name in plain} == plain
 
 
 def test_an_imprint_is_small() -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from kgreason.base.errors import ReleaseError
+from kgreason.release.mapping import numbers_in, numbers_of, plain_images, read_mapping
 from kgreason.release.read_back import Rows, _parsed, _plain
 from tests.examples import inputs
 
@@ -45,3 +47,27 @@ def test_a_written_table_is_plain(end: str) -> None:
     assert (quick is not None) == bool(end)
     if quick is not None:
         assert (dict(quick.texts), quick.line("Mary")) == ({"Ken": "b", "Mary": "a"}, 3)
+
+
+NAMES = st.lists(st.sampled_from(["a", "b", "é", "", "a b", 'q"', "c,d"]), max_size=5, unique=True)
+quick_files = settings(
+    max_examples=inputs(200), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+@quick_files
+@given(NAMES, NAMES, st.lists(st.tuples(FIELDS, FIELDS), max_size=4))
+@example(["a", "b"], ["x", "y"], [("b", "x"), ("a", "y")])
+@example(["a", "b"], ["x", "y"], [("b", "x"), ("b", "y")])
+@example(["a"], ["x"], [("a", "x"), ("b", "y")])
+def test_numbers_of_a_plain_mapping_are_those_of_any(
+    tmp_path: Path, original: list[str], released: list[str], rows: list[tuple[str, str]]
+) -> None:
+    file = tmp_path / "mapping.csv"
+    rows = [*rows, *zip(original, released, strict=False)]
+    file.write_text("\n".join([",".join(HEADER), *map(",".join, rows), ""]), encoding="utf-8", newline="")
+    ours, theirs = (np.array(names, dtype=object) for names in (original, released))
+    images = plain_images(file, ours)
+    numbers = None if images is None else numbers_in(theirs, images)
+    if numbers is not None:
+        assert numbers.tolist() == numbers_of(read_mapping(file), ours, theirs, "vertex").tolist()

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from kgreason.base.jit import Ints, Rows, inlined, kernel
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices, Weights
-from kgreason.graph.sorted_keys import sorted_rows
+from kgreason.graph.sorted_keys import ranks, sorted_rows
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.check.weight_visibility import Use, WeightUse
 
@@ -74,11 +74,14 @@ class Ties:
         u, v = u[first], v[first]
         start = np.r_[0, 0, np.cumsum(size[example])].astype(np.int64)
         content = code[_ranges(first[example], size[example])]
-        mirror = np.zeros(len(example) + 1, dtype=np.int64)
-        # Entries by (u, v) and by (v, u) are mirror images of each other. Loops are excluded: a loop may share its
+        # The entries (u, v) and (v, u) are mirror images of each other. Loops are excluded: a loop may share its
         # tie with plain edges, and would make this tie its own mirror.
+        mirror, one = np.zeros((2, len(example) + 1), dtype=np.int64)
         proper = np.flatnonzero(u != v)
-        mirror[tie[proper]] = tie[np.argsort(v * graph.n + u)][proper]
+        one[tie[proper]] = proper + 1  # an entry of each tie, from 1
+        known = np.flatnonzero(one)
+        one = one[known] - 1
+        mirror[known] = tie[np.searchsorted(u * graph.n + v, v[one] * graph.n + u[one])]
         loop = np.zeros(graph.n, dtype=np.int64)
         loop[u[u == v]] = tie[u == v]
         indptr = np.searchsorted(u, np.arange(graph.n + 1)).astype(np.int64)
@@ -112,11 +115,13 @@ def _intern_sets(first: Ints, size: Ints, content: Ints) -> tuple[Ints, Ints]:
     for depth in range(int(size.max(initial=0))):
         longer = np.flatnonzero(size > depth)
         pairs = number[longer] * (int(content.max()) + 1) + content[first[longer] + depth]
-        _, inverse = np.unique(pairs, return_inverse=True)
-        number[longer] = used + inverse
-        used += int(inverse.max()) + 1
-    _, example, dense = np.unique(number, return_index=True, return_inverse=True)
-    return dense.astype(np.int64) + 1, example.astype(np.int64)
+        among = ranks(pairs)
+        number[longer] = used + among
+        used += int(among.max()) + 1
+    dense = ranks(number)
+    example = np.empty(int(dense.max(initial=-1)) + 1, dtype=np.int64)
+    example[dense[::-1]] = np.arange(len(dense))[::-1]  # the last write is the first occurrence
+    return dense + 1, example
 
 
 def _ranges(first: Ints, size: Ints) -> Ints:

@@ -169,7 +169,7 @@ def visit(
     slots: Ints, nodes: Rows, action: Bytes, counts: Ints,
     marks: Ints, mark: Ints, threshold: Ints,
     need: int, ordered: Ints, candidates: Ints, ranks: Shorts, class_of: Shorts, orders: Rows,
-    first_turn: Ints, turns: Rows, first_member: Ints, pool: Rows, apart: Ints, width: int, taken: Ints,
+    first_turn: Ints, turns: Rows, first_member: Ints, pool: Rows, apart: Ints, width: int, taken: Ints, holders: Ints,
     out: Rows,
 ) -> int:  # fmt: skip
     """Visit the connected sets of x >= 2 vertices and write the selected ones.
@@ -187,7 +187,7 @@ def visit(
     marks, mark, threshold
         Random number of each vertex; buffer for their sums; and by pattern the bound, at most 2^31: a subgraph is drawn
         if 31 mixed bits of its sum are below it.
-    need .. taken
+    need .. holders
         As in `covered`.
     out
         Rows of vertices and pattern. ``head[3]`` is the number of rows written.
@@ -220,7 +220,7 @@ def visit(
                     elif what == TEST:
                         wanted = not covered(
                             found, x, need, chosen, ordered, candidates, ranks, class_of, orders,
-                            first_turn, turns, first_member, pool, apart, width, taken,
+                            first_turn, turns, first_member, pool, apart, width, taken, holders,
                         )  # fmt: skip
                     else:
                         wanted = True

@@ -30,9 +30,7 @@ class Pools:
     first: Ints  # those of class c are ``members[first[c]:first[c + 1]]``, at most 63
     first_turn: Ints  # automorphisms of class c are ``turns[first_turn[c]:first_turn[c + 1]]``
     turns: Ints
-    ranks: (
-        Shorts  # of the in-degree of each vertex, then of its out-degree; also of vertices outside the graph
-    )
+    ranks: Shorts  # of the in-degree and the out-degree of each vertex in turn; also of vertices outside the graph
     width: int  # number of ranks
 
     @classmethod
@@ -53,18 +51,27 @@ class Pools:
         return apart, taken
 
     @property
-    def arrays(self) -> tuple[Ints, Ints, Ints, Ints, Ints, int, Ints]:
+    def holders(self) -> Ints:
+        """``holders[64 * class + r]``: bit set of the members that have a vertex v with v % 64 = r."""
+        classes = np.repeat(np.arange(len(self.first) - 1), np.diff(self.first))[:, None]
+        bits = 1 << (np.arange(len(self.members))[:, None] - self.first[classes])
+        found = np.zeros(64 * (len(self.first) - 1), dtype=np.int64)
+        np.bitwise_or.at(found, 64 * classes + self.members % 64, bits)
+        return found
+
+    @property
+    def arrays(self) -> tuple[Ints, Ints, Ints, Ints, Ints, int, Ints, Ints]:
         """Pools as arguments of `covered`, from `first_turn` on."""
         apart, taken = self.sets
-        return self.first_turn, self.turns, self.first, self.members, apart, self.width, taken
+        return self.first_turn, self.turns, self.first, self.members, apart, self.width, taken, self.holders
 
     def renumbered(self, original: Vertices) -> Pools:
         """The same pools with vertices numbered as in an adjacency; other vertices keep their numbers."""
         n, total = len(original), len(self.ranks) // 2
         number = np.arange(total, dtype=np.int64)
         number[original] = np.arange(n)
-        ranks = self.ranks.reshape(2, total).copy()
-        ranks[:, :n] = ranks[:, original]
+        ranks = self.ranks.reshape(total, 2).copy()
+        ranks[:n] = ranks[original]
         found = replace(self, members=number[self.members], ranks=ranks.ravel())
         found.__dict__["sets"] = self.sets  # the same under any numbering
         return found
@@ -82,10 +89,10 @@ class Pools:
 
 
 def degree_ranks(degrees: tuple[Vertices, Vertices]) -> tuple[Shorts, int]:
-    """Ranks of in-degrees, then of out-degrees, and the number of distinct ranks."""
+    """Ranks of the in-degree and the out-degree of each vertex in turn, and the number of distinct ranks."""
     inner, outer = map(ranks, degrees)
     first, second = (int(found.max(initial=-1)) + 1 for found in (inner, outer))
-    return np.concatenate([inner, outer + first]).astype(np.int32), first + second
+    return np.stack([inner, outer + first], axis=1).ravel().astype(np.int32), first + second
 
 
 def diverse(
@@ -107,7 +114,7 @@ def diverse(
     first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     pool = np.zeros((int(first[-1]), members.shape[1]), dtype=np.int64)
     members, used = np.ascontiguousarray(members), np.zeros(len(members), dtype=np.bool_)
-    both = row_numbers(list(ranks.reshape(2, -1).astype(np.int64)))
+    both = row_numbers(list(ranks.reshape(-1, 2).T.astype(np.int64)))
     alike = row_numbers([classes, *both[members].T])
     clashed = np.full(len(members), -1, dtype=np.int64)
 
@@ -189,7 +196,7 @@ def _images(
 def covered(
     kind: int, x: int, need: int, member: Ints, ordered: Ints, candidates: Ints, ranks: Shorts,
     class_of: Shorts, orders: Rows, first_turn: Ints, turns: Rows, first_member: Ints, pool: Rows, apart: Ints,
-    width: int, taken: Ints,
+    width: int, taken: Ints, holders: Ints,
 ) -> bool:  # fmt: skip
     """Whether a subgraph has its images in the pool of its class.
 
@@ -199,31 +206,40 @@ def covered(
         Kind of the subgraph; its class is ``class_of[kind]``, and ``member[orders[kind]]`` are its vertices in the
         canonical order of the class.
     ranks
-        Rank of the in-degree of each vertex, then of its out-degree, each among all distinct ones.
+        Ranks of the in-degree and the out-degree of each vertex in turn, each among all distinct ones.
     first_turn, turns
         Automorphisms of each class.
     first_member, pool, apart
         Pool of each class, at most 63 members in canonical order, and the bit set of those apart from each.
     width, taken
         ``taken[(class * x + position) * width + rank]``: bit set of the members with this degree at this position.
+    holders
+        As `Pools.holders`.
     """
     c = class_of[kind]
     first = first_member[c]
     size = first_member[c + 1] - first
     if size < need:
         return False
-    n = len(ranks) >> 1
+    near = 0  # members that may share a vertex with the subgraph
     for a in range(x):
-        ordered[a] = member[orders[kind, a]]
+        v = member[orders[kind, a]]
+        ordered[a] = v
+        near |= holders[(c << 6) + (v & 63)]
     everyone = (1 << size) - 1
     for turn in range(first_turn[c], first_turn[c + 1]):
         clash = 0
         for a in range(x):
             v = ordered[turns[turn, a]]
             at = (c * x + a) * width
-            clash |= taken[at + ranks[v]] | taken[at + ranks[n + v]]
+            clash |= taken[at + ranks[2 * v]] | taken[at + ranks[2 * v + 1]]
         free = everyone & ~clash
-        if free != 0 and _images(free, need, x, first, member, pool, apart, candidates):
+        rest = free & ~near
+        count = 1
+        while rest != 0 and count < need:  # nearly always, the first members that fit are enough
+            rest &= apart[first + _place(rest & -rest)]
+            count += 1
+        if rest != 0 or (free != 0 and _images(free, need, x, first, member, pool, apart, candidates)):
             return True
     return False
 
@@ -233,10 +249,9 @@ def _differ(
     one: Rows, i: int, turn: int, other: Rows, j: int, other_turn: int, turns: Rows, ranks: Shorts
 ) -> bool:  # fmt: skip
     """Whether two members, each under an automorphism, differ in all degrees."""
-    n = len(ranks) >> 1
     for a in range(one.shape[1]):
         u, v = one[i, turns[turn, a]], other[j, turns[other_turn, a]]
-        if ranks[u] == ranks[v] or ranks[n + u] == ranks[n + v]:
+        if ranks[2 * u] == ranks[2 * v] or ranks[2 * u + 1] == ranks[2 * v + 1]:
             return False
     return True
 
@@ -265,7 +280,6 @@ def _fill_sets(
     first: Ints, pool: Rows, first_turn: Ints, turns: Rows, ranks: Shorts, width: int, apart: Ints, taken: Ints
 ) -> None:  # fmt: skip
     """Fill the bit sets of pools: members apart from each other, and members of equal degree."""
-    n = len(ranks) >> 1
     x = pool.shape[1]
     for c in range(len(first) - 1):
         for i in range(first[c], first[c + 1]):
@@ -273,8 +287,8 @@ def _fill_sets(
             for a in range(x):
                 v = pool[i, a]
                 at = (c * x + a) * width
-                taken[at + ranks[v]] |= bit
-                taken[at + ranks[n + v]] |= bit
+                taken[at + ranks[2 * v]] |= bit
+                taken[at + ranks[2 * v + 1]] |= bit
             for j in range(first[c], i):
                 same = first_turn[c]  # the first automorphism is the identity
                 if _apart(pool, i, same, pool, j, same, turns, ranks):
@@ -329,7 +343,7 @@ def choose(
 def cover(
     members: Rows, kinds: Ints, x: int, need: int, member: Ints, ordered: Ints, candidates: Ints,
     ranks: Shorts, class_of: Shorts, orders: Rows, first_turn: Ints, turns: Rows, first_member: Ints, pool: Rows,
-    apart: Ints, width: int, taken: Ints, found: Flags,
+    apart: Ints, width: int, taken: Ints, holders: Ints, found: Flags,
 ) -> None:  # fmt: skip
     """Whether each subgraph has its images in the pool of its class."""
     for i in range(len(members)):
@@ -337,7 +351,7 @@ def cover(
             member[a] = members[i, a]
         found[i] = covered(
             kinds[i], x, need, member, ordered, candidates, ranks, class_of, orders,
-            first_turn, turns, first_member, pool, apart, width, taken,
+            first_turn, turns, first_member, pool, apart, width, taken, holders,
         )  # fmt: skip
 
 

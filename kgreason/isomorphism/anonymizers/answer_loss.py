@@ -79,6 +79,21 @@ class Judge:
         """Answers of the original graph."""
         return answers(self.graph, self.needed)
 
+    @property
+    def known(self) -> Answers:
+        """Answers of the original graph that consist of vertices and are fewer than its edges, if `reference` is known.
+
+        Codes of other values may depend on the rules that are evaluated.
+        """
+        if "reference" not in self.__dict__:
+            return {}
+        found = {query: self.reference[query] for query in self.queries}
+        return {
+            query: rows
+            for query, rows in found.items()
+            if len(rows) < self.graph.m and all((query, i) in self._positions for i in range(rows.shape[1]))
+        }
+
     def judged(self, graph: KnowledgeGraph) -> Judged:
         """Evaluate a graph that contains the original vertices."""
         return self.all_judged(graph)[0]

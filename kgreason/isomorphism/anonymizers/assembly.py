@@ -136,9 +136,8 @@ def publish(
     originals = graph.n if augmented.originals is None else augmented.originals
     published = KnowledgeGraph(labels, relations)
     copies = None if augmented.copies is None else number[augmented.copies]
-    return Release(
-        published, number[:originals], augmented.guarantee, augmented.figures, augmented.parts, copies
-    )
+    found = augmented.guarantee, augmented.figures, augmented.parts, copies, augmented.answers
+    return Release(published, number[:originals], *found)
 
 
 def _shuffled(relation: Relation, number: Vertices, rng: np.random.Generator | None) -> Relation:

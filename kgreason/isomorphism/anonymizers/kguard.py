@@ -29,6 +29,7 @@ from kgreason.isomorphism.anonymizers.augmentation import Augmentation, Forbidde
 from kgreason.isomorphism.anonymizers.klone import Klone
 from kgreason.isomorphism.anonymizers.natural_cover import Cover, Lack
 from kgreason.isomorphism.anonymizers.template_copies import TemplateCopies
+from kgreason.isomorphism.anonymizers.weight_density import forget_tables
 from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
 from kgreason.isomorphism.definition import Augmented, Guarantee
 from kgreason.language.check.checked_program import CheckedProgram
@@ -87,8 +88,12 @@ class Kguard:
             "synthetic_edges": augmented.m - sum(fixed.values()),
         }
         weighed = noising.synthetic(augmented, fixed, rng, progress)
+        forget_tables()
         *also, x = sorted(self.sizes)
-        return Augmented(weighed, Guarantee(self.k, x, tuple(also)), figures, originals=graph.n)
+        known = noising.judge.known
+        return Augmented(
+            weighed, Guarantee(self.k, x, tuple(also)), figures, originals=graph.n, answers=known
+        )
 
     def _covers(
         self, graph: KnowledgeGraph, reasoner: InducedReasoner, rng: np.random.Generator, progress: Progress

@@ -65,7 +65,8 @@ class Klone:
         }
         weighed = noising.synthetic(augmented, fixed, rng, progress, alike=self.k)
         copied = np.arange(graph.n, self.k * graph.n).reshape(self.k - 1, graph.n)
-        return Augmented(weighed, Guarantee(self.k, None), figures, originals=graph.n, copies=copied)
+        found, known = Guarantee(self.k, None), noising.judge.known
+        return Augmented(weighed, found, figures, originals=graph.n, copies=copied, answers=known)
 
     def _synthetic_edges(
         self, graph: KnowledgeGraph, symmetric: bool, rng: np.random.Generator

@@ -166,6 +166,11 @@ def _rounded(levels: Units, steps: bytes, at: npt.NDArray[np.float64]) -> Units:
     return rounded
 
 
+def forget_tables() -> None:
+    """Free the tables of levels, of 8 MB each, which are made again when weights are drawn."""
+    _table.cache_clear()
+
+
 @lru_cache(maxsize=8)
 def _table(steps: bytes) -> npt.NDArray[np.int32]:
     """Number of the ascending steps below each of the numbers 0 .. 2 GRID + 1."""

@@ -13,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
+from kgreason.base.cores import both
 from kgreason.base.progress import Progress
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Weights
 from kgreason.isomorphism.anonymizers.answer_loss import Judge, Judged, Repair, Rows
@@ -38,6 +39,7 @@ _NEARER = 30  # failed draws that a redraw counts for
 # size of the sample for copies: so many for each copied edge, at most one for each edge, but at least so many, or so
 # many for each edge
 _DRAWN, _LEAST = 100, 10_000
+_PER_ROW = 16  # elementary steps of a draw or an evaluation for each vertex and edge, at least
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,9 +105,13 @@ class WeightNoising:
             return new
 
         progress.step("Drawing weights")
-        first = drawn()
-        if not self.judge.queries or self._keeps_answers(first):
-            return first
+        if all(cuts.use is Use.COMPARED for cuts in self._queried.values()):
+            first = drawn()
+            if not self.judge.queries or self._keeps_answers(first):
+                return first
+        else:  # the answers of the original will be needed
+            steps = _PER_ROW * (self.graph.n + self.graph.m)
+            first, _ = both(drawn, lambda: self.judge.reference, steps)
         wanted, least = (self.judge.reference, 0.0) if within is None else (within.answers, within.loss)
         repair = Repair(self.judge, self.trials, progress, "Judging weights", least=least)
         best = repair.best(first, drawn)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -122,11 +123,15 @@ class Utility(Displayed):
 
 
 def utility(
-    original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices, rules: CheckedProgram
+    original: KnowledgeGraph,
+    released: KnowledgeGraph,
+    mapping: Vertices,
+    rules: CheckedProgram,
+    known: Mapping[str, Vertices] = MappingProxyType({}),
 ) -> Utility:
     """Compare the answers to the ``@query`` predicates of G and A by vertex identity: U and U△ of the KGISO paper.
 
-    Original vertex v is released vertex ``mapping[v]``.
+    Original vertex v is released vertex ``mapping[v]``; `known` holds the answers of G to some queries.
 
     >>> from kgreason.language.check.program_checker import load_text
     >>> rules = load_text('@edge("own"). @query("owner"). owner(X) :- own(X,_,_).')
@@ -141,8 +146,12 @@ def utility(
     }
     listed = replace(rules, queries=tuple(name for name, q in found.items() if q is None))
     if listed.queries:
-        before, after = each(lambda graph: answers(graph, listed), (original, released))
-        for name, rows in before.items():
+        other = replace(listed, queries=tuple(name for name in listed.queries if name not in known))
+        tasks = ([(original, other)] if other.queries else []) + [(released, listed)]
+        *some, after = each(lambda task: answers(*task), tasks)
+        before = {**known, **(some[0] if some else {})}
+        for name in listed.queries:
+            rows = before[name]
             found[name] = _compared(_renamed(rows, mapping, name, rules), after[name])
     per_query = {name: q for name, q in found.items() if q is not None}
     count = max(len(per_query), 1)

@@ -78,11 +78,16 @@ def _add_nodes(
 def _apart(rows: Rows, row: int, others: Rows, begin: int, traits: Rows) -> bool:
     """Whether a row and ``others[begin]`` share no vertex and no trait at any position."""
     size = rows.shape[1]
+    mine, theirs = 0, 0  # bits of the remainders of the vertices
     for p in range(size):
         u = rows[row, p]
         v = others[begin, p]
         if traits[u, 0] == traits[v, 0] or traits[u, 1] == traits[v, 1] or traits[u, 2] == traits[v, 2]:
             return False
+        mine |= 1 << (u & 63)
+        theirs |= 1 << (v & 63)
+    if mine & theirs == 0:
+        return True
     for p in range(size):
         for q in range(size):
             if rows[row, p] == others[begin, q]:
