@@ -17,7 +17,6 @@ from kgreason.cli.commands import check_free, command, counted, load_rules, prin
 from kgreason.cli.options import option, setting_option
 from kgreason.cli.run import tell
 from kgreason.isomorphism.settings import MAX_EXAMINED, Settings
-from kgreason.release.digests import json_text
 
 if TYPE_CHECKING:
     from kgreason.isomorphism.risk.advice import Method, Risk
@@ -82,6 +81,8 @@ def risk(
     if (alike := spelling_note(found.graph.labels.tolist())) is not None:
         tell(f"note: {alike}")
     if out is not None:
+        from kgreason.release.digests import json_text
+
         with replacing(out) as temporary:
             temporary.touch(mode=0o600)
             temporary.write_text(json_text(found.as_dict(exposed)), encoding="utf-8")

@@ -20,7 +20,6 @@ from kgreason.base.errors import ReleaseError
 from kgreason.base.interrupts import deferred
 from kgreason.base.progress import Progress
 from kgreason.base.setting_fields import check_type, setting
-from kgreason.release.digests import JSON, changed_files
 
 _FULL = 1 << 16  # bytes of free space below which a device counts as full
 
@@ -106,7 +105,7 @@ class Folders:
             if foreign is None:
                 raise ReleaseError(
                     f"{folder} does not list the files that kgreason wrote into it (there are {there}), so it is "
-                    f"not replaced: its {JSON} is missing, was edited, or is of an earlier version of kgreason",
+                    f"not replaced: its report.json is missing, was edited, or is of an earlier version of kgreason",
                     hint=f"move it away, or {elsewhere}",
                 )
             if foreign:
@@ -123,6 +122,8 @@ def _few(names: list[str]) -> str:
 
 def _foreign(folder: Path) -> list[str] | None:
     """Files in a folder that kgreason did not write; `None`: unknown."""
+    from kgreason.release.digests import changed_files  # imports NumPy, which help does not need
+
     try:
         return changed_files(folder) if any(folder.iterdir()) else []
     except OSError as error:
