@@ -154,7 +154,8 @@ def _released(
         graph = load_graph(bare, sources, progress)
     if nodes is None or listed is None:
         return graph
-    if strings(graph.labels.tolist()).equals(pa.concat_arrays(getattr(listed, "chunks", [listed]))):
+    whole = listed.combine_chunks() if isinstance(listed, pa.ChunkedArray) else listed
+    if strings(graph.labels.tolist()).equals(whole):
         return graph
     labels = listed.to_pylist()
     check_ends(graph, {name: files[0].path for name, files in tables.items()}, labels, nodes.path)
