@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from contextvars import copy_context
 from functools import cache, partial
+from threading import get_ident
 from typing import TYPE_CHECKING, TypeVar
 
 from kgreason.base.interrupts import deferred
@@ -102,12 +103,23 @@ def each(work: Callable[[T], R], items: Iterable[T], steps: int = FEW) -> list[R
 
 
 def both(one: Callable[[], A], other: Callable[[], B], steps: int = FEW) -> tuple[A, B]:
-    """Call two functions beside each other; `steps` as of `together`.
+    """Call two functions beside each other, the first in the thread of the caller; `steps` as of `together`.
+
+    An interrupt ends the first at once, and the result of the second is waited for.
 
     Examples
     --------
     >>> both(lambda: 1, lambda: "a")
     (1, 'a')
     """
-    calls: list[Callable[[], object]] = [one, other]
-    return tuple(each(lambda call: call(), calls, steps))  # type: ignore[return-value]
+    waiting: dict[int, Callable[[], object]] = {0: one, 1: other}
+    results: dict[int, object] = {}
+    caller = get_ident()
+
+    def some() -> None:
+        for i in (0, 1) if get_ident() == caller else (1,):
+            if (call := waiting.pop(i, None)) is not None:
+                results[i] = call()
+
+    together(some, 2, waiting.clear, steps)
+    return results[0], results[1]  # type: ignore[return-value]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from contextvars import ContextVar
 
 import pytest
@@ -79,3 +80,9 @@ def test_both_return_their_results_and_raise_their_errors(several):
     assert cores.both(lambda: 1, lambda: "a", 1 << 30) == (1, "a")
     with pytest.raises(ZeroDivisionError):
         cores.both(lambda: 1, lambda: 1 // 0, 1 << 30)
+
+
+def test_the_first_of_both_runs_in_the_thread_of_the_caller(several):
+    for _ in range(50):
+        first, _ = cores.both(threading.get_ident, lambda: time.sleep(0.001), 1 << 30)
+        assert first == threading.get_ident()

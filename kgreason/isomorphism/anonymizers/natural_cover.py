@@ -201,7 +201,7 @@ class Cover:
         found, (candidates, of), (first, turns) = list[int](), self.candidates(), self.turns
         for c in np.unique(classes).tolist():
             low, high = np.searchsorted(of, [c, c + 1])
-            met = ranks.reshape(2, -1)[:, np.concatenate([candidates[low:high], members[classes == c]])]
+            met = ranks.reshape(-1, 2).T[:, np.concatenate([candidates[low:high], members[classes == c]])]
             placed = turns[first[c] : first[c + 1]]
             least, most = met.min(axis=1)[:, placed], met.max(axis=1)[:, placed]
             if (least.min(axis=1) == most.max(axis=1)).any():
