@@ -10,7 +10,6 @@ import io
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
@@ -26,7 +25,7 @@ from kgreason.base.resources import VERSION
 from kgreason.cli.commands import Group, shown
 from kgreason.cli.config import find_config
 from kgreason.cli.error_messages import Kind, explained, fail, give_json
-from kgreason.cli.options import COMMON, option
+from kgreason.cli.options import COMMON, eager, option
 from kgreason.cli.run import Log, Run, complain, run_of, running
 
 # what `kgreason` alone shows: the commands in the order of the work
@@ -155,7 +154,6 @@ def _begin(config: Path | None) -> None:
         context.default_map = found.defaults(context.command)
 
 
-_ends = partial(option, is_eager=True, expose_value=False)
 app = Program(
     "kgreason",
     help="Reason over knowledge graphs, anonymize them against derived edges, and prove it.",
@@ -168,8 +166,8 @@ app = Program(
             Path,
             "Options of commands, by sections; default: kgreason.toml in the working directory.",
         ),
-        _ends("--version", bool, "Print the version.", callback=_print_version),
-        _ends(
+        eager("--version", bool, "Print the version.", callback=_print_version),
+        eager(
             "--show-completion SHELL",
             Literal["bash", "zsh", "fish", "powershell"],
             "Print the completion script for a shell (docs/terminal.md).",

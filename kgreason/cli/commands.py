@@ -103,11 +103,6 @@ def _guarded(function: Callable[..., int]) -> Callable[..., int]:
     return carry_out
 
 
-def group(name: str, help: str, *commands: click.Command) -> Group:
-    """Commands of one kind, called after their functions."""
-    return Group(name, help=help, commands=commands)
-
-
 def shown(error: KgreasonError) -> str:
     """An error as the terminal shows it."""
     text = str(error)

@@ -10,7 +10,7 @@ from kgreason.base.atomic_files import replacing
 from kgreason.base.errors import ReleaseError
 from kgreason.base.memory import limited
 from kgreason.cli import options, terminal
-from kgreason.cli.commands import check_free, command, counted, group, print_json
+from kgreason.cli.commands import Group, check_free, command, counted, print_json
 from kgreason.cli.options import FORMATS, WRITTEN, Format, argument, option
 from kgreason.cli.reasoning import tell_alike
 from kgreason.cli.run import running, tell
@@ -233,4 +233,4 @@ def _graph(
     return 0
 
 
-generate_app = group("generate", "Make a random graph.", er, scale_free, ownership)
+generate_app = Group("generate", help="Make a random graph.", commands=[er, scale_free, ownership])

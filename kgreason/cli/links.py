@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from kgreason.base.errors import CallError
 from kgreason.cli import options, terminal
 from kgreason.cli.commands import (
+    Group,
     check_free,
     command,
     counted,
     given,
-    group,
     holding,
     is_schema,
     load_rules,
@@ -337,6 +337,8 @@ def _number(text: str, where: str) -> float:
     return float(number)
 
 
-app = group(
-    "links", "Observed links that may disclose a sensitive relation.", anonymize, verify, attack, generate
+app = Group(
+    "links",
+    help="Observed links that may disclose a sensitive relation.",
+    commands=[anonymize, verify, attack, generate],
 )

@@ -221,16 +221,16 @@ def _open_log(context: Context, param: Parameter, value: Path | None) -> None:
             run.log = Log(value)
 
 
-_of_all = partial(option, is_eager=True, expose_value=False)
+eager = partial(option, is_eager=True, expose_value=False)  # its callback does all
 # before or behind the name of any command
 COMMON = (
-    _of_all(
+    eager(
         "--quiet -q",
         bool,
         "Print errors and results (--json, facts) only: no tables, progress, notes or warnings.",
         callback=_be_quiet,
     ),
-    _of_all(
+    eager(
         "--log FILE",
         Path,
         "Append the command, its parameters, the times of its steps and its exit code to FILE.",

@@ -12,10 +12,10 @@ import click
 from kgreason.base.errors import CallError
 from kgreason.cli import options, terminal
 from kgreason.cli.commands import (
+    Group,
     check_free,
     command,
     counted,
-    group,
     original_schemas,
     print_json,
     refuse,
@@ -297,12 +297,9 @@ def _write_levels(
     return 0
 
 
-app = group(
+levels = Group("generate-k", help="Make up the k of each user, for experiments.", commands=[zipf, te])
+app = Group(
     "people",
-    "Graphs of people: users with attributes, and relations between users.",
-    anonymize,
-    verify,
-    attack,
-    score,
-    group("generate-k", "Make up the k of each user, for experiments.", zipf, te),
+    help="Graphs of people: users with attributes, and relations between users.",
+    commands=[anonymize, verify, attack, score, levels],
 )

@@ -103,9 +103,11 @@ class Folders:
             foreign, there = _foreign(folder), _few(sorted(path.name for path in folder.iterdir()))
             elsewhere = f"choose another folder with --{kind} DIR"
             if foreign is None:
+                from kgreason.release.digests import JSON
+
                 raise ReleaseError(
                     f"{folder} does not list the files that kgreason wrote into it (there are {there}), so it is "
-                    f"not replaced: its report.json is missing, was edited, or is of an earlier version of kgreason",
+                    f"not replaced: its {JSON} is missing, was edited, or is of an earlier version of kgreason",
                     hint=f"move it away, or {elsewhere}",
                 )
             if foreign:

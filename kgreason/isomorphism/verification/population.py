@@ -13,7 +13,7 @@ from kgreason.base.errors import TooLargeError
 from kgreason.base.jit import Ints, Rows, Shorts, inlined, kernel
 from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.isomorphism.verification.release_index import Adjacency, undirected
-from kgreason.isomorphism.verification.subgraph_visits import SHARES, Share, grouped, root_of, shares
+from kgreason.isomorphism.verification.subgraph_visits import SHARES, Share, grouped, shares, with_roots
 
 MOST = 1 << 63  # ranks must fit into a word
 LARGEST = 8  # vertices of an attacked subgraph; canonical forms try all permutations
@@ -141,9 +141,8 @@ def share_counts(adjacency: Adjacency, size: int, parts: Sequence[Share]) -> lis
     def some(mine: Sequence[Share]) -> list[int]:
         reached, opened = np.zeros(n, dtype=np.int32), np.empty(n + 1, dtype=np.int32)
         path, out = np.zeros((4, size + 1), dtype=np.int64), none.reshape(0, size)
-        where = ((*share, root_of(adjacency, share[0])) for share in mine)
-        graph = adjacency.indptr, adjacency.neighbour
-        return [_count_sets(*graph, *place, path, reached, opened, none, out) for place in where]
+        graph, where = (adjacency.indptr, adjacency.neighbour), with_roots(adjacency, mine).tolist()
+        return [_count_sets(*graph, a, b, root, path, reached, opened, none, out) for a, b, root in where]
 
     return [count for found in each(some, grouped(parts)) for count in found]
 
@@ -157,7 +156,8 @@ def pick(adjacency: Adjacency, size: int, share: Share, ranks: Ints | None = Non
     n = len(adjacency.vertices)
     reached, opened = np.zeros(n, dtype=np.int32), np.empty(n + 1, dtype=np.int32)
     path, out = np.zeros((4, size + 1), dtype=np.int64), np.empty((len(ranks), size), dtype=np.int64)
-    where = adjacency.indptr, adjacency.neighbour, *share, root_of(adjacency, share[0])
+    ((begin, stop, root),) = with_roots(adjacency, [share]).tolist()
+    where = adjacency.indptr, adjacency.neighbour, begin, stop, root
     total = _count_sets(*where, path, reached, opened, ranks, out)
     return total, adjacency.vertices[out]
 

@@ -332,9 +332,10 @@ def shares(adjacency: Adjacency, size: int, count: int) -> list[Share]:
     return [(int(a), int(b)) for a, b in pairwise(cuts)]
 
 
-def root_of(adjacency: Adjacency, entry: int) -> int:
-    """Root vertex of an entry."""
-    return int(adjacency.indptr.searchsorted(entry, side="right")) - 1
+def with_roots(adjacency: Adjacency, parts: Sequence[Share]) -> Rows:
+    """Shares, each with its first root, shape (shares, 3)."""
+    ends = np.array(parts, dtype=np.int64).reshape(-1, 2)
+    return np.column_stack([ends, adjacency.indptr.searchsorted(ends[:, 0], side="right") - 1])
 
 
 def consumed(waiting: deque[T]) -> Iterator[T]:
@@ -447,27 +448,15 @@ class Walker:
     ) -> tuple[int, int]:
         """Visit shares, at most `quota` sets of each; pass rows to the handler; return numbers settled and visited."""
         a, tree, head = self._adjacency, self.tree, self._head
-        ends = np.array(parts, dtype=np.int64).reshape(-1, 2)
-        roots = a.indptr.searchsorted(ends[:, 0], side="right") - 1
-        begins = np.column_stack([ends, roots])
+        begins = with_roots(a, parts)
         head[:] = 0
         head[ROOT], head[LEFT] = begins[0, 2] if len(parts) else 0, quota
         shape = np.array([a.bits, a.low, a.link(self._size), orders.need, orders.most], dtype=np.int64)
         while True:
             head[USED] = tree.used
             why = _visit(
-                *(
-                    a.indptr,
-                    a.neighbour,
-                    a.tie,
-                    begins,
-                    quota,
-                    shape,
-                    self._held,
-                    self._opened,
-                    head,
-                    self._path,
-                ),
+                *(a.indptr, a.neighbour, a.tie, begins, quota, shape),
+                *(self._held, self._opened, head, self._path),
                 *(tree.table, tree.nodes, orders.jobs, orders.pools, orders.canonical, self._traits),
                 *(orders.blocks, orders.members, self._out, self._patterns),
             )
