@@ -29,11 +29,11 @@ import shutil
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from kgreason.base.errors import ReleaseError
 from kgreason.base.interrupts import deferred
+from kgreason.base.records import record
 
 try:
     import fcntl
@@ -44,7 +44,7 @@ TARGETS, READY, NEW, OLD = "places", "ready", "new", "old"
 _UNSURE = "ready~"  # not completely written yet
 
 
-@dataclass(frozen=True)
+@record
 class Side:
     """One of the two folders: its target path, and its workspace."""
 
@@ -97,7 +97,7 @@ class Side:
                 self.workspace.rmdir()
 
 
-@dataclass(frozen=True)
+@record
 class Exchange:
     """Exchange of the two folders of a release."""
 

@@ -11,12 +11,13 @@ from functools import lru_cache
 from typing import Literal
 
 from kgreason.base.printable import hidden, printable
+from kgreason.base.records import record
 
 Source = str | Mapping[str, str] | None
 """The text that spans point into: of one file, or of each file by its name."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Span:
     """Range of text in a file; lines and columns start at 1, the end is exclusive."""
 
@@ -30,7 +31,7 @@ class Span:
         return f"{self.file}:{self.line}:{self.column}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Diagnostic:
     """Error or warning about a program.
 

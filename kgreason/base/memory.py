@@ -8,13 +8,13 @@ pairs of 100,000 names makes 10^10 rows of 16 bytes: the system swaps, or kills 
 from __future__ import annotations
 
 import ctypes
+import os
 import re
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import cache
-from pathlib import Path
 from time import monotonic
 from typing import Any
 
@@ -152,9 +152,13 @@ def available() -> int | None:
 
 def _text(path: str) -> str:
     try:
-        return Path(path).read_text(encoding="ascii")
+        file = os.open(path, os.O_RDONLY)
     except OSError:
         return ""
+    try:
+        return os.read(file, 1 << 16).decode("ascii")  # a fifth of the time of `Path.read_text`
+    finally:
+        os.close(file)
 
 
 def give_back() -> None:

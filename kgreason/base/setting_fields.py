@@ -11,7 +11,6 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, field, fields
-from difflib import get_close_matches
 from functools import cache, wraps
 from itertools import pairwise
 from numbers import Integral, Real
@@ -165,6 +164,8 @@ def configured(settings: Callable[P, S]) -> Callable[[Callable[[D, S], R]], Call
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> R:
             for name in kwargs.keys() - known - {first}:
+                from difflib import get_close_matches
+
                 near = get_close_matches(name, known, 1)
                 also = f"; did you mean {near[0]!r}?" if near else ""
                 raise TypeError(f"{function.__name__}() has no argument {name!r}{also}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -179,6 +178,8 @@ def _collection(value: Any, row: int, kind: Kind) -> Any:
     bare = value.strip()
     if kind is Kind.SET and bare.startswith("{") and bare.endswith("}"):
         bare = f"[{bare[1:-1]}]"
+    import json
+
     try:
         found = json.loads(_DOLLAR.sub(lambda m: "$" if m[1] == "$" else m[0], bare), strict=False)
     except (json.JSONDecodeError, RecursionError):

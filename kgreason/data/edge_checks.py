@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy.typing as npt
 
 from kgreason.base.errors import DataError
 from kgreason.base.progress import Progress
+from kgreason.base.records import record
 from kgreason.data.formats.delimited import NUMBER
 from kgreason.data.raw_table import Raw
 from kgreason.engine.relations.symbols import Codes, Symbols
@@ -22,7 +22,7 @@ _PERCENT = re.compile("%|per ?cent|perc$|pct|prozent|porcent|pourcent|procent", 
 _HALF = float(np.finfo(np.float64).max) / 2
 
 
-@dataclass(frozen=True)
+@record
 class Rows:
     """Typed rows: codes by column, the source table, and the row number in it of each row (int64)."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import datetime
 from typing import IO, Any
@@ -155,5 +154,7 @@ def columns_of(
 def json_text(value: Value) -> str:
     """Format a value as cell text; lists and sets as JSON."""
     if isinstance(value, (tuple, frozenset)):
+        import json
+
         return json.dumps(plain(value), ensure_ascii=False)
     return text(value)

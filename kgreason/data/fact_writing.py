@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ import numpy as np
 
 from kgreason.base.errors import DataError, Diagnostic, ReleaseError, Span
 from kgreason.base.progress import SILENT, Progress
+from kgreason.base.records import record
 from kgreason.data.format_list import FUNCTIONS, function_of, read_table, understood
 from kgreason.data.formats.sql import Writer, dotted, extra, quoted
 from kgreason.data.predicate_rows import keyed
@@ -324,7 +325,7 @@ def _make_folder(folder: Path) -> None:
         raise ReleaseError(what, hint="choose another folder with --out DIR") from error
 
 
-@dataclass(frozen=True)
+@record
 class Converted:
     """Result of a conversion."""
 

@@ -7,7 +7,6 @@ import os
 import re
 import shlex
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from itertools import chain, count, permutations
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ import numpy as np
 
 from kgreason.base.arrays import pa
 from kgreason.base.errors import DataError
+from kgreason.base.records import record
 from kgreason.data.formats.edge_list import konect_form
 from kgreason.data.sources import DATABASES
 from kgreason.data.table_profiles import ROLES, ROWS, SOURCES, TARGETS, Column, Table, tables
@@ -45,7 +45,7 @@ _OF_PEOPLE = ("files", "id", "header", "delimiter", "encoding")
 _STEPS = ("check", "reason --rules", "risk --rules", "anonymize --rules")
 
 
-@dataclass(frozen=True)
+@record
 class Start:
     """Initial rule file or schema: its path, its content, and the topic of its rules, or ``people``."""
 

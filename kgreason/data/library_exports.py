@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast, overload
 
 from kgreason.base.arrays import pa, pc
 from kgreason.base.errors import CallError, DataError
+from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import GraphTables, KnowledgeGraph, Tabular
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def needed(package: str, what: str, function: str, instead: str) -> Any:
         raise DataError(function, message, hint=f"pip install {package}; {instead}") from None
 
 
-@dataclass(frozen=True)
+@record
 class Plain:
     """A graph in a library-independent form.
 

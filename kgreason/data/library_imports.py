@@ -5,7 +5,6 @@ from __future__ import annotations
 import reprlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ import numpy as np
 
 from kgreason.base.arrays import pa
 from kgreason.base.errors import DataError
+from kgreason.base.records import record
 from kgreason.data.library_exports import to_networkx
 from kgreason.data.raw_table import Column, Raw
 from kgreason.data.value_conversion import CastError, arrow_column
@@ -215,7 +215,7 @@ def _check_one_type(name: str, values: Sequence[object], column: str | None) -> 
     raise DataError(name, what, column=column, hint=hint)
 
 
-@dataclass(frozen=True)
+@record
 class Foreign:
     """A graph of another library."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy.typing as npt
 from kgreason.base.arrays import as_arrow, pa, pc
 from kgreason.base.cores import each
 from kgreason.base.errors import DataError
+from kgreason.base.records import record
 from kgreason.data.raw_table import Column, Raw
 from kgreason.data.source_options import Options, other_delimiter
 from kgreason.data.text_conversion import infer, missing, plain
@@ -27,7 +28,7 @@ _SHOWN = 1000  # rows used for guesses
 Mask = npt.NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
+@record
 class Shape:
     """Columns that a predicate requires of a table.
 

@@ -8,7 +8,7 @@ import os
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
@@ -18,6 +18,7 @@ import numpy.typing as npt
 from kgreason.base import memory
 from kgreason.base.arrays import pa
 from kgreason.base.errors import DataError
+from kgreason.base.records import record
 from kgreason.language.vocabulary import suggest
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ _LISTED = 5  # files of a folder
 _COPIES = 10  # simultaneous copies of a block of lines, as text and as fields
 
 
-@dataclass(frozen=True)
+@record
 class Raw:
     """Rows of a source."""
 

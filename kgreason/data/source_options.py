@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from functools import partial
-from string import printable
 from typing import Any
 
 from kgreason.base.errors import DataError
 from kgreason.base.printable import HINT, names_password
+from kgreason.base.records import record
 from kgreason.language.check import file_access
 from kgreason.language.vocabulary import FILES, READ_ALONE, SERVERS, suggest
 
 FORMATS = (*FILES, *sorted(SERVERS), *sorted(READ_ALONE))  # all that is read, as `format=` names it
 
 _SYNONYMS = {"header": "useheaders", "nullmarker": "nullstring", "null": "nullstring", **file_access.SYNONYMS}
-_UNDECODED = re.compile(r"[\ud800-\udfff]")  # surrogate escapes: undecodable bytes of the command line
 _DECIMALS = {".": ".", "point": ".", ",": ",", "comma": ","}
 _DELIMITERS = {
     "comma": ",",
@@ -74,6 +73,8 @@ def _decimal(file: str, text: str) -> str:
 
 
 def _encoding(file: str, name: str) -> str:
+    from string import printable
+
     try:
         plain = printable.encode(name)
     except (LookupError, ValueError):  # unknown codec, not a text encoding, or invalid name
@@ -99,7 +100,7 @@ def _prefix(file: str, text: str) -> tuple[str, str]:
     return first, second
 
 
-@dataclass(frozen=True)
+@record
 class _Option:
     """An option of sources or outputs.
 
@@ -140,7 +141,7 @@ _FLAG = {"true": True, "false": False}
 _AUTO = {**_FLAG, "auto": None}
 
 
-@dataclass(frozen=True)
+@record
 class Options:
     """Parsed options of a data source.
 
@@ -334,7 +335,7 @@ def normal(given: Mapping[str, str]) -> dict[str, str]:
 
 
 def _check_known(file: str, name: str, value: str) -> None:
-    if _UNDECODED.search(f"{name}{value}"):
+    if any("\ud800" <= c <= "\udfff" for c in f"{name}{value}"):  # undecodable bytes of the command line
         raise DataError(file, f"option {name!a} holds bytes that are no text", hint="write it in UTF-8")
     if names_password(name):
         raise DataError(file, f"option {name} would hold a password", hint=HINT)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from kgreason.base.errors import DataError, Span
 from kgreason.base.printable import HINT, hidden, in_address, names_password
+from kgreason.base.records import record
 from kgreason.data.source_options import FORMATS, normal
 from kgreason.language.check.file_access import address, table_of
 from kgreason.language.vocabulary import EXTENSIONS, SERVERS
@@ -30,7 +31,7 @@ _ADDRESS = re.compile(
 )
 
 
-@dataclass(frozen=True)
+@record
 class SourceSpec:
     """A data source and its read options."""
 

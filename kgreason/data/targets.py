@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from kgreason.base.errors import DataError
 from kgreason.base.printable import HINT, names_password
+from kgreason.base.records import record
 from kgreason.data.source_options import check_value, delimiter_of, normal
 from kgreason.data.sources import SourceSpec, parse_file
 from kgreason.language.check.checked_program import Bind, CheckedProgram
@@ -68,7 +69,7 @@ _OPTIONS = {
 }
 
 
-@dataclass(frozen=True)
+@record
 class Target:
     """An output file, or the table of a database (by default named after the predicate).
 

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from kgreason.base import memory
 from kgreason.base.arrays import as_numpy, constant, pa, pc
+from kgreason.base.records import record
 from kgreason.data.raw_table import Column
 from kgreason.engine.relations.fact_tables import Kind
 from kgreason.language.values import DEPTH, Null, Value, source
@@ -173,7 +174,7 @@ def misplaced(values: Sequence[Any], *, rounded: bool = False) -> CastError:
     return CastError(row, str(value), "a double, as other numbers of the column are", LARGE_HINT)
 
 
-@dataclass(frozen=True)
+@record
 class Unfit(Sequence[Any]):
     """A column with a value that the rules do not support; an error is raised only when it is used."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ import numpy as np
 
 from kgreason.base.arrays import arrow_csv, as_arrow, as_numpy, pa, pc, strings
 from kgreason.base.errors import DataError
+from kgreason.base.records import record
 from kgreason.data.fact_columns import row_ranges, texts, typed_array
 from kgreason.data.formats.delimited import line_of, read_columns, records
 from kgreason.data.formats.vertex_names import named, vertices_of
@@ -49,7 +50,7 @@ _ELEMENTS = {int: "long", float: "double", bool: "boolean", str: "string"}
 _ODD = re.compile(r'[:(){}\[\],;"\r\n]')
 
 
-@dataclass(frozen=True)
+@record
 class Field:
     """A column declared in a header.
 

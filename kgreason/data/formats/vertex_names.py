@@ -15,7 +15,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from string import whitespace
 from typing import IO, Any
@@ -25,6 +25,7 @@ import numpy.typing as npt
 
 from kgreason.base.arrays import as_arrow, as_numpy, pa, pc
 from kgreason.base.errors import DataError
+from kgreason.base.records import record
 from kgreason.data.fact_columns import TextColumn, numbers, row_ranges, write_lines
 from kgreason.data.raw_table import Column, Raw, decoded, whole_lines
 from kgreason.data.source_options import Options
@@ -266,7 +267,7 @@ def labelled(raw: Raw, path: Path, options: Options, count: int | None = None) -
 # Writing
 
 
-@dataclass(frozen=True)
+@record
 class Vertices:
     """Vertices of a predicate: the values of its first two arguments.
 

@@ -61,7 +61,7 @@ NONE = np.empty(0, dtype=np.int64)
 NESTING = (Kind.ANY, Kind.LIST, Kind.SET)  # kinds of columns that can hold nulls
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Activations:
     """Activations of one rule, or applications of one Skolem function, by number.
 

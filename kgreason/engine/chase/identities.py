@@ -128,7 +128,7 @@ class Made:
     frontier: Codes
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Merges:
     """Log of all unifications of one evaluation, in chronological order, and of the origin of each null by code.
 

@@ -62,7 +62,7 @@ COMPARE = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_
 EQUALITY = {"==": True, "!=": False, "<>": False}
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Scope:
     """Compilation context of the expressions of one rule; `layout` names the variable of each column of the rows."""
 

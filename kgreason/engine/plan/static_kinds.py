@@ -87,7 +87,7 @@ def infer(program: CheckedProgram, facts: Facts, doubles: Collection[Position] =
     return kinds
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Kinds:
     """Inferred kinds; a position or variable that no fact can reach has none.
 

@@ -149,7 +149,7 @@ def _relevant(program: CheckedProgram, facts: Facts) -> Facts:
     return Facts(tables, facts.symbols)
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Chase:
     """Chase over the strata of a program, restarted after each unification of nulls.
 

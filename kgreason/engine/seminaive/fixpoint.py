@@ -35,7 +35,7 @@ MANY = 1 << 14  # new facts of a round from which relations extend their indexes
 OnRound = Callable[[Mapping[str, Relation]], None]
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Fixpoint:
     """Fixpoint of one stratum.
 

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.cores import cores
+from kgreason.base.records import record
 from kgreason.engine.chase.nulls import Nulls
 from kgreason.engine.expressions.compiled_expressions import Scope, has_skolem
 from kgreason.engine.plan import ir
@@ -32,7 +33,7 @@ Layout = tuple[str, ...]
 Condition = Callable[[Rows], npt.NDArray[np.bool_]]
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Pipeline:
     """Stages of a sequence of operators, appended one by one.
 
@@ -297,7 +298,7 @@ def _repeats(atom: CheckedAtom) -> list[tuple[int, int]]:
     return pairs
 
 
-@dataclass(frozen=True)
+@record
 class Probe:
     """Lookup of rows in the index of the relation of an atom, by its text.
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from fractions import Fraction
-from typing import Any
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +26,9 @@ from kgreason.engine.relations.rows import Rows
 from kgreason.engine.relations.symbols import Codes, Symbols, key, rank, to_doubles
 from kgreason.language.check.checked_program import Aggregation
 from kgreason.language.values import Value
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 NUMERIC = frozenset({"sum", "prod", "avg", "median"})
 
@@ -154,12 +156,12 @@ def exact_sum(values: Sequence[float | int]) -> float:
     try:
         return math.fsum(values)
     except OverflowError:  # possibly only an intermediate overflow
-        return _rounded(sum(map(Fraction, values)))
+        return _rounded(sum(_fractions(values)))
 
 
 def exact_product(values: Sequence[float | int]) -> float:
     """Product of finite numbers, rounded once."""
-    return _rounded(math.prod(map(Fraction, values)))
+    return _rounded(math.prod(_fractions(values)))
 
 
 def exact_mean(values: Sequence[float | int]) -> float:
@@ -167,7 +169,7 @@ def exact_mean(values: Sequence[float | int]) -> float:
     try:
         return exact_sum(values) / len(values)
     except Refusal:
-        return float(sum(map(Fraction, values)) / len(values))
+        return float(sum(_fractions(values)) / len(values))
 
 
 def _exact_median(values: Sequence[float | int]) -> float:
@@ -176,6 +178,12 @@ def _exact_median(values: Sequence[float | int]) -> float:
     low, high = statistics.median_low(values), statistics.median_high(values)
     middle = float(statistics.median(values))
     return middle if math.isfinite(middle) else low / 2 + high / 2
+
+
+def _fractions(values: Sequence[float | int]) -> Iterator[Fraction]:
+    from fractions import Fraction
+
+    return map(Fraction, values)
 
 
 def _rounded(exact: Fraction | int) -> float:

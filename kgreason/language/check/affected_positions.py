@@ -87,7 +87,7 @@ class WrittenRule(NamedTuple):
         return frozenset(v for v, at in found if v not in self.proper and all(p in affected for p in at))
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class _Reader:
     """Data flow through the steps of one body."""
 

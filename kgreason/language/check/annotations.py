@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kgreason.base.errors import Findings, Span, plural
+from kgreason.base.records import record
 from kgreason.language.check.bindings import FORMS, read_bind, read_mapping, read_query, well_formed, wrong
 from kgreason.language.check.checked_program import Bind, Mapped, Post, Query
 from kgreason.language.syntax.syntax_tree import Annotation
@@ -17,7 +18,7 @@ _PREDICATE = re.compile(r"[a-z][A-Za-z0-9_]*\Z")
 _DONE = frozenset({"include", "module", "label"})  # processed when files are read and clauses parsed
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Annotations:
     """Annotations of a program by name, in text order, with spans for later checks."""
 
@@ -145,7 +146,7 @@ _OPERATION = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:\(([^()]*)\))?\s*(?:,|$)")
 _INTEGER = re.compile(r"[+-]?\d{1,18}\Z")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Signature:
     form: str
     least: int

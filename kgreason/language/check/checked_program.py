@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal, NamedTuple
 
 from kgreason.base.errors import Diagnostic, ProgramError, Span
+from kgreason.base.records import record
 from kgreason.language.syntax.syntax_tree import Atom, Expression, Term, Variable
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CheckedAtom:
     """An atom whose arguments are variables and constants only."""
 
@@ -37,7 +38,7 @@ def positions_of(atoms: Iterable[CheckedAtom]) -> Iterator[tuple[Position, Varia
         yield from (((atom.predicate, i), t) for i, t in enumerate(atom.terms) if isinstance(t, Variable))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Assign:
     """Assign the value of `expression`, whose variables are all bound before, to `variable`."""
 
@@ -49,7 +50,7 @@ class Assign:
         return f"{self.variable} = {self.expression}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Filter:
     """Keep the bindings for which the boolean `expression` holds; ``=`` is represented as ``==``."""
 
@@ -63,7 +64,7 @@ class Filter:
 Step = Assign | Filter
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Aggregation:
     """``variable = function(argument, <contributors>)`` of one rule.
 
@@ -103,7 +104,7 @@ class Invention(NamedTuple):
     frontier: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CheckedRule:
     """A safe rule with one head atom and its body in evaluation order.
 
@@ -174,7 +175,7 @@ class Keyed(NamedTuple):
         return atom.terms[self.position] if self.position < len(atom.terms) else None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Bind:
     """Source of the facts of an input predicate: ``@bind(predicate, source options, folder, file)``.
 
@@ -191,7 +192,7 @@ class Bind:
     table: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Query:
     """Input facts from the rows of an SQL query: ``@qbind(predicate, source options, outer, query)``.
 
@@ -208,7 +209,7 @@ class Query:
     span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Post:
     """Post-processing of an output: ``@post(predicate, "operation(arguments)")``.
 
@@ -258,7 +259,7 @@ class Denial(NamedTuple):
     rule: CheckedRule
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Wardedness:
     """Result of `kgreason.language.check.wardedness` for a program.
 
@@ -284,7 +285,7 @@ class Wardedness:
     closed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Mapped:
     """``@mapping(predicate, position, column, type)``; type is int, double, string, boolean, date or percent.
 
@@ -298,7 +299,7 @@ class Mapped:
     span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True)
+@record
 class CheckedProgram:
     """A program that is safe, stratified and consistent.
 

@@ -41,7 +41,7 @@ class Source(NamedTuple):
     whole: bool
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class _File:
     name: str
     folder: Path

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from difflib import SequenceMatcher
 
 from kgreason.base.errors import Findings
 from kgreason.language.check.aggregates import RuleAggregate
@@ -216,6 +215,8 @@ def _alike(one: str, other: str) -> bool:
     a, b = (name.lower().rstrip("0123456789_") for name in (one, other))
     if a == b:
         return one.lower() == other.lower()
+    from difflib import SequenceMatcher
+
     return min(len(a), len(b)) > 3 and SequenceMatcher(None, a, b).ratio() >= 0.8
 
 

@@ -6,10 +6,11 @@ Reports cycles that prevent stratification.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal, NamedTuple
 
 from kgreason.base.errors import Findings, Span
+from kgreason.base.records import record
 from kgreason.language.check.aggregates import IN_RECURSION
 from kgreason.language.check.body_order import OrderedRule, Terms, WrittenClause, order_body
 from kgreason.language.check.checked_program import (
@@ -190,7 +191,7 @@ def _loops(rule: OrderedRule, number: Mapping[str, int]) -> bool:
     return any(number[head.predicate] in below for head in rule.heads)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Dependency:
     """`head` depends on `body`; through negation or a stratified aggregate, all of `body` must be complete before."""
 

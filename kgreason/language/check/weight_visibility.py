@@ -14,9 +14,9 @@ be
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import IntEnum
 
+from kgreason.base.records import record
 from kgreason.language.check.checked_program import Aggregation, CheckedProgram, CheckedRule, Filter
 from kgreason.language.check.expressions import grown, names
 from kgreason.language.syntax.syntax_tree import Binary, Constant, Expression, Unary, Variable
@@ -34,7 +34,7 @@ class Use(IntEnum):
     READ = 3
 
 
-@dataclass(frozen=True)
+@record
 class WeightUse:
     """Use of the weights of one edge predicate.
 

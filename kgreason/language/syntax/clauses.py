@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from lark import Lark, Token
 
 from kgreason.base.errors import Diagnostic, Span
+from kgreason.base.records import record
 from kgreason.language.syntax.syntax_tree import Atom, Constant, Fact
 from kgreason.language.values import Value
 
@@ -87,7 +87,7 @@ _CHARACTERS = {
 } | dict.fromkeys("“”„‟«»‘’‚‹›", 'write strings between straight double quotes: "..."')
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ClauseTokens:
     """Tokens of one clause; `problem` is set if the grammar cannot parse them."""
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
 from threading import Lock
 
 from lark import Lark, Token, UnexpectedToken
 
 from kgreason.base.errors import Diagnostic, ProgramError, Span
+from kgreason.base.records import record
 from kgreason.language.syntax.clauses import (
     DEPTH,
     ClauseTokens,
@@ -95,7 +96,7 @@ def _read(
     return Program(program, file, text, whole), tuple(found)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Definition:
     """``@param("name", value)``; `value` are its tokens, `needs` the parameters in them."""
 

@@ -7,21 +7,22 @@ All nodes are frozen. Spans are ignored by comparisons, so two trees are equal i
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from kgreason.base.errors import Span
+from kgreason.base.records import record
 from kgreason.language.values import Value, identity, source
 
 NOWHERE = Span("<generated>", 1, 1, 1, 1)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Node:
     span: Span = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Variable(_Node):
     """A variable; each anonymous one has a unique name that starts with ``_``."""
 
@@ -36,7 +37,7 @@ class Variable(_Node):
         return "_" if self.anonymous else self.name
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Constant(_Node):
     """An integer (64 bit), double, string, boolean or date; ``1``, ``1.0`` and ``#T`` are three different constants.
 
@@ -56,7 +57,7 @@ class Constant(_Node):
         return source(self.value)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Collection(_Node):
     """A list ``[1, "a"]`` or a set ``{1, 2}``."""
 
@@ -68,7 +69,7 @@ class Collection(_Node):
         return left + ", ".join(map(str, self.elements)) + right
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Skolem(_Node):
     """Skolem term ``#f(X, Y)``: a null, the same for equal names and arguments; `function` excludes the ``#``."""
 
@@ -79,7 +80,7 @@ class Skolem(_Node):
         return f"#{self.function}({', '.join(map(str, self.arguments))})"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Unsupported(_Node):
     """An expression of Vadalog that this version does not support; the checker refuses it by name."""
 
@@ -90,7 +91,7 @@ class Unsupported(_Node):
         return self.text
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Unary(_Node):
     """``-x`` or ``!x``."""
 
@@ -101,7 +102,7 @@ class Unary(_Node):
         return f"{self.operator}{_inner(self.operand)}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Binary(_Node):
     """Arithmetic ``+ - * / %``, comparison ``< <= > >= == != in !in`` or logic ``&& ||``."""
 
@@ -113,7 +114,7 @@ class Binary(_Node):
         return f"{_inner(self.left)} {self.operator} {_inner(self.right)}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Call(_Node):
     """A function call ``f(x, y)``."""
 
@@ -124,7 +125,7 @@ class Call(_Node):
         return f"{self.function}({', '.join(map(str, self.arguments))})"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Aggregate(_Node):
     """``msum(W, <Y>)``; `contributors` is `None` if no ``<...>`` was written.
 
@@ -172,7 +173,7 @@ def _inner(node: Expression) -> str:
     return f"({node})" if loose else str(node)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Atom(_Node):
     """``own(X, Y, W)``; a predicate without arguments is written ``p``."""
 
@@ -190,7 +191,7 @@ class Atom(_Node):
         return f"{self.predicate}({', '.join(map(str, self.arguments))})"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Negation(_Node):
     """``not p(X)``."""
 
@@ -200,7 +201,7 @@ class Negation(_Node):
         return f"not {self.atom}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Equation(_Node):
     """``left = right``; the checker decides whether it is an assignment or a comparison."""
 
@@ -211,7 +212,7 @@ class Equation(_Node):
         return f"{self.left} = {self.right}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Condition(_Node):
     """A boolean expression that must hold."""
 
@@ -246,7 +247,7 @@ def atoms(body: Iterable[BodyItem]) -> Iterator[Atom]:
             yield item
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Fact(_Node):
     """A clause without a body."""
 
@@ -257,7 +258,7 @@ class Fact(_Node):
         return f"{self.atom}."
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rule(_Node):
     """``head :- body.``; `documentation` is the text of the ``%%`` lines above it, `label` that of ``@label``.
 
@@ -274,7 +275,7 @@ class Rule(_Node):
         return f"{', '.join(map(str, self.head))} :- {', '.join(map(str, self.body))}."
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Equality(_Node):
     """An equality-generating dependency ``X = Y :- body.``: where the body holds, both sides are equal."""
 
@@ -288,7 +289,7 @@ class Equality(_Node):
         return f"{self.left} = {self.right} :- {', '.join(map(str, self.body))}."
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Constraint(_Node):
     """``#F :- body.``: the body must never hold."""
 
@@ -300,7 +301,7 @@ class Constraint(_Node):
         return f"#F :- {', '.join(map(str, self.body))}."
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class UnsupportedClause(_Node):
     """A clause of Vadalog that kgreason does not support (temporal operators, SQL, ...)."""
 
@@ -311,7 +312,7 @@ class UnsupportedClause(_Node):
         return self.text
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Annotation(_Node):
     """``@output("control").``; arguments are constants (an unquoted word counts as a string)."""
 
@@ -326,7 +327,7 @@ Bodied = Rule | Equality | Constraint
 Clause = Fact | Bodied | Annotation | UnsupportedClause
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Program:
     """A parsed file.
 

@@ -8,7 +8,7 @@ import math
 import re
 from calendar import month_name, monthrange
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -17,6 +17,7 @@ from lark import Lark, Token, Transformer
 
 from kgreason.base import caches
 from kgreason.base.errors import Diagnostic, Span
+from kgreason.base.records import record
 from kgreason.base.resources import resource
 from kgreason.language.functions import BUILT_IN
 from kgreason.language.syntax.syntax_tree import (
@@ -64,7 +65,7 @@ def references(token: Token) -> list[str]:
     return [m[2] for m in _SPECIAL.finditer(token, 1, len(token) - 1) if m[2] is not None]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Contributors:
     variables: tuple[Variable, ...]
     span: Span
