@@ -7,6 +7,7 @@ from pathlib import Path
 import common
 
 import kgreason
+from kgreason.base.resources import collect_rarely
 
 RULES = Path(__file__).parents[1] / "programs"
 
@@ -25,4 +26,5 @@ def evaluate(program: str, folder: Path) -> common.Relation:
 
 
 if __name__ == "__main__":
+    collect_rarely()  # as the command ``kgreason`` does
     common.main(evaluate)

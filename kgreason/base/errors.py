@@ -122,7 +122,7 @@ class KgreasonError(Exception):
     """Base of all errors that a user can cause."""
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class _HintedError(KgreasonError):
     message: str
     hint: str | None = None
@@ -135,7 +135,7 @@ class CallError(_HintedError, TypeError):
     """An argument of a Python function of kgreason has a wrong type."""
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class ProgramError(KgreasonError):
     """Invalid rule file; holds all diagnostics at once, and the texts that their spans point into."""
 
@@ -151,7 +151,7 @@ def render_all(diagnostics: Iterable[Diagnostic], source: Source) -> str:
     return "\n\n".join(d.render(source) for d in diagnostics)
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class DataError(KgreasonError):
     """Invalid value or row of an input file.
 
@@ -175,7 +175,7 @@ class DataError(KgreasonError):
         return _shown(f"{where}:{column} {self.message}", self.hint)
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class EvaluationError(KgreasonError):
     """Rules that cannot be evaluated on this data; names the rule and, if there is one, the variable binding."""
 
