@@ -12,7 +12,18 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kgreason.release.digests import BLOCKS, changes, differences, imprint, imprint_of
+from kgreason.release.digests import (
+    BLOCKS,
+    JSON,
+    changed_files,
+    changes,
+    differences,
+    digests,
+    imprint,
+    imprint_of,
+    json_text,
+    with_digests,
+)
 from tests.examples import inputs
 
 TABLE = ["owner,company,share", *(f"a{i},b{i % 7},0.{i + 10}" for i in range(60))]
@@ -267,3 +278,30 @@ def test_every_change_is_named_and_lies_within_its_lines(
         assert fault.line == len(now)
     else:
         assert fault.line <= at < fault.line + -(-len(lines) // BLOCKS)
+
+
+TREES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text() | st.just("files"), inner, max_size=3)
+    ),
+)
+
+
+@settings(max_examples=inputs(60))
+@given(data=st.dictionaries(st.text(), TREES, min_size=1, max_size=4), place=st.integers(min_value=0))
+def test_a_report_lists_the_files_as_they_were_written(
+    tmp_path_factory: pytest.TempPathFactory, data: dict[str, object], place: int
+) -> None:
+    data.pop("files", None)
+    data["format"] = 1
+    folder = tmp_path_factory.mktemp("folder")
+    (folder / "own.csv").write_text("a,b,0.7\n")
+    text = with_digests(data, digests(folder))
+    own = sha256(json_text(data).encode()).hexdigest()
+    assert text == json_text({**data, "files": {**digests(folder), JSON: own}})
+    (folder / JSON).write_bytes(text.encode())
+    assert changed_files(folder) == []
+    at = place % len(text)
+    (folder / JSON).write_bytes((text[:at] + ("0" if text[at] != "0" else "1") + text[at + 1 :]).encode())
+    assert changed_files(folder) != []

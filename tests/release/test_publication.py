@@ -50,7 +50,7 @@ def publish(folders: Folders, text: str) -> None:
         (release / "own.csv").write_text(text)
         (private / "mapping.csv").write_text(text)
         for folder in (release, private):
-            (folder / "report.json").write_text(with_digests({}, digests(folder)))
+            (folder / "report.json").write_text(with_digests({"format": 1}, digests(folder)))
 
 
 def found(folders: Folders) -> list[str | None]:
