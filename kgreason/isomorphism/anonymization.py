@@ -19,8 +19,6 @@ from kgreason.isomorphism.anonymizers.kguard import Kguard
 from kgreason.isomorphism.anonymizers.kguard_published import PublishedKguard
 from kgreason.isomorphism.anonymizers.klone import Klone
 from kgreason.isomorphism.anonymizers.partition import partition
-from kgreason.isomorphism.anonymizers.split_keep import SplitKeep
-from kgreason.isomorphism.anonymizers.split_merge import SplitMerge
 from kgreason.isomorphism.certificates import write_certificate
 from kgreason.isomorphism.definition import Anonymizer, Release
 from kgreason.isomorphism.folder import RULES, contents_of, public_rules
@@ -186,6 +184,9 @@ def divide(
     """
     if isinstance(algorithm, KIso):
         raise AnonymizationError("k-Iso divides the graph itself", hint="leave --split out, or the method")
+    from kgreason.isomorphism.anonymizers.split_keep import SplitKeep
+    from kgreason.isomorphism.anonymizers.split_merge import SplitMerge  # starts processes: 13 ms to import
+
     parts = partition(graph, size, x)
     within = inside(graph, parts)
     progress.note(f"{parts.max() + 1:,} parts; {graph.m - within.m:,} edges run between them")
