@@ -18,13 +18,13 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 from kgreason.base import caches
 from kgreason.base.calling_convention import HEAD
-from kgreason.base.records import record
 from kgreason.base.resources import PACKAGE
 
 SHIPPED = PACKAGE / "_machine_code"
@@ -62,7 +62,7 @@ def target() -> Processor:
     return wanted
 
 
-@record
+@dataclass(frozen=True)
 class ObjectFile:
     """Object file of a source file with kernels.
 
