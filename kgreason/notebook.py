@@ -7,7 +7,6 @@ other text follows the light or dark theme of the page.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
 from importlib import import_module
 from itertools import chain, islice
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kgreason.base.records import record
 from kgreason.language.values import source
 from kgreason.release.report.html_page import blocks, page, templates
 from kgreason.release.report.report_data import Figure, Finding, Item, Report, Table
@@ -47,14 +47,14 @@ COLOURS = {"holds": "#1a7f37", "fails": "#b42318", "undecided": "#8a5a00", "give
 MORE = ".verdict, .release (to publish), .mapping (secret) and kgreason.report(...) have more"
 
 
-@dataclass(frozen=True)
+@record
 class Lines:
     """Preformatted lines of text."""
 
     text: str
 
 
-@dataclass(frozen=True)
+@record
 class View:
     """View of a result in a notebook: a title, a badge unless `state` is `None`, and items below."""
 

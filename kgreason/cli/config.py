@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
 from kgreason.base.errors import DataError
+from kgreason.base.records import record
 from kgreason.base.setting_fields import parse_toml
 from kgreason.language.vocabulary import suggest
 
@@ -29,7 +29,7 @@ _HEAD = re.compile(r"\s*\[([^\[\]=,]+)\]\s*(?:#.*)?$")
 Defaults = dict[str, Any]  # by the name of a parameter its value, by that of a command its own defaults
 
 
-@dataclass(frozen=True)
+@record
 class Config:
     """Options from a file: its path as messages name it, its text, and the parsed document."""
 

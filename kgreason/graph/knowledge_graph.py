@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.printable import Displayed
+from kgreason.base.records import record
 from kgreason.engine.relations.rows import first_rows
 
 Vertices = npt.NDArray[np.int64]
@@ -24,7 +25,7 @@ Weights = npt.NDArray[np.float64]
 Column = np.ndarray[Any, Any]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class EdgeTable:
     """Edges of one relation.
 
@@ -47,7 +48,7 @@ class EdgeTable:
     mutual: bool = False
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class GraphTables:
     """A graph as tables.
 
@@ -252,7 +253,7 @@ def _distinct(relation: Relation) -> Relation:
     return relation if keep.all() else relation.take(keep)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Piece:
     """Subgraph induced by one part."""
 

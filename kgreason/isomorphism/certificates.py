@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from kgreason.base import memory
 from kgreason.base.errors import ReleaseError
+from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
 from kgreason.isomorphism.reading import Pair
 from kgreason.isomorphism.verification.verdict import Certificate, Donors
@@ -30,7 +31,7 @@ HINT = "name the certificate.json of the private folder, or verify without a cer
 FORM = "some rows of vertices do not have the form that they should have"
 
 
-@dataclass(frozen=True)
+@record
 class Files:
     """Files that a release and its mapping were read from."""
 

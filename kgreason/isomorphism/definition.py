@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 import numpy as np
 
 from kgreason.base.progress import Progress
+from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
 from kgreason.isomorphism.settings import Model
 from kgreason.language.check.checked_program import CheckedProgram
 
 
-@dataclass(frozen=True)
+@record
 class Guarantee:
     """Guarantee of a release: (k,x)-isomorphism (docs/anonymization.md, Definition 4.1) or k-isomorphism.
 
@@ -64,7 +65,7 @@ class Guarantee:
         return next((g for g in guarantees if g.x is not None), guarantees[0])
 
 
-@dataclass(frozen=True)
+@record
 class Augmented:
     """Augmented graph before publication.
 
@@ -96,7 +97,7 @@ class Augmented:
     answers: Mapping[str, Vertices] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@record
 class Release:
     """Graph to publish, and its secret mapping from the original vertices.
 

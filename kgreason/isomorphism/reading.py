@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from kgreason.base.arrays import pa, strings
 from kgreason.base.cores import both
 from kgreason.base.errors import DataError, ReleaseError
 from kgreason.base.progress import SILENT, Progress
+from kgreason.base.records import record
 from kgreason.data.fact_loading import load_graph
 from kgreason.data.raw_table import similar
 from kgreason.data.sources import SourceSpec
@@ -51,7 +52,7 @@ RELEASE = "file or folder", "name a release folder or its table"
 LISTED = "vertices of the release"  # a name that no predicate of a rule can have
 
 
-@dataclass(frozen=True)
+@record
 class Pair:
     """Original graph, its release, and the mapping of vertices (int64, shape (n,))."""
 

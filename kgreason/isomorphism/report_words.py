@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.isomorphism.definition import Guarantee
 from kgreason.isomorphism.verification.verdict import Verdict
@@ -13,7 +12,7 @@ from kgreason.release.report.sections import safe_for_everybody, safe_for_owner,
 METHODS = {"kguard": "KGUARD", "klone": "KLONE", "k-iso": "k-Iso"}
 
 
-@dataclass(frozen=True)
+@record
 class Promise:
     """Guarantee as stated in README.txt; independent of the original.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kgreason.base.records import record
 from kgreason.links.arguments import mapping_of
 from kgreason.links.folder import contents_of, form, read_released, write_links
 from kgreason.links.report import private_report
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from kgreason.release.verdicts import Item
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Judged:
     """A release, its mapping and the result of the file check."""
 

@@ -11,7 +11,7 @@ LINKS, section 4.2.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from math import ceil, fsum
@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.progress import SILENT, Progress
+from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import Vertices
 from kgreason.links.model import LinkGraph, Observations, Released, observations
 from kgreason.links.settings import CLUSTERED, Strategy
@@ -288,7 +289,7 @@ def _check(graph: LinkGraph, clusters: Clusters) -> None:
         raise AnonymizationError("an entity is in no cluster", hint="no entity can be removed from links")
 
 
-@dataclass(frozen=True)
+@record
 class LinksRelease:
     """A release with random node labels, and its private mapping: released node of each entity, int64, shape (n,)."""
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn, get_args
@@ -20,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.errors import DataError
+from kgreason.base.records import record
 from kgreason.base.setting_fields import parse_toml
 from kgreason.data.raw_table import Raw
 from kgreason.graph.knowledge_graph import Vertices
@@ -259,7 +259,7 @@ def _number(text: str) -> float:
 # --- schema file
 
 
-@dataclass(frozen=True)
+@record
 class _Description:
     """Content of ``links.toml``: strategy, relations and attributes of each kind."""
 

@@ -13,12 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.printable import Displayed
+from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import EdgeTable, GraphTables, Vertices
 from kgreason.links.settings import Strategy
 from kgreason.people.model import Attribute, Counts, Texts
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Observations:
     """Links of one observed relation: row i stands for ``count[i]`` links from ``source[i]`` to ``target[i]``.
 
@@ -51,7 +52,7 @@ class Observations:
         return int(self.count.sum())
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Sensitive:
     """The sensitive relation.
 

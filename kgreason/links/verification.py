@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.printable import Displayed
+from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import Vertices
 from kgreason.graph.refinement import numbered
 from kgreason.links.model import LinkGraph, Observations, Released
@@ -42,7 +43,7 @@ NEEDED = (
 UNNAMED = "sensitive: whether the release names the sensitive relation"
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Source:
     """The original of a release, and the mapping: released node of each entity, int64, shape (n,); -1: none."""
 
@@ -50,7 +51,7 @@ class Source:
     mapping: Vertices
 
 
-@dataclass(frozen=True)
+@record
 class Nodes:
     """Counts of the nodes of a release and of its entities.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy.typing as npt
 from kgreason.base.atomic_files import replacing
 from kgreason.base.errors import AnonymizationError, DataError
 from kgreason.base.progress import SILENT
+from kgreason.base.records import record
 from kgreason.data.formats.delimited import write_csv
 from kgreason.data.raw_table import Raw
 from kgreason.data.sources import parse_file
@@ -25,7 +25,7 @@ from kgreason.people.statements import by_role, read_raw
 SHOWN = 3
 
 
-@dataclass(frozen=True)
+@record
 class UserTable:
     """A table with one row for each user.
 

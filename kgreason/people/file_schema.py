@@ -22,11 +22,11 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from kgreason.base.errors import DataError
+from kgreason.base.records import record
 from kgreason.base.setting_fields import parse_toml
 from kgreason.data.raw_table import Raw, no_file
 from kgreason.data.source_options import Options
@@ -39,7 +39,7 @@ ROLES = ("user", "relation", "target")
 SKIPPED = "_"  # name of columns that are not read
 
 
-@dataclass(frozen=True)
+@record
 class File:
     """A file with its format and reading options; `table` holds the rows of a table in memory, instead of a file."""
 
@@ -48,7 +48,7 @@ class File:
     table: Raw | None = None
 
 
-@dataclass(frozen=True)
+@record
 class Data:
     """Files of one section of a schema; their rows are concatenated.
 
@@ -82,7 +82,7 @@ class Data:
     missing: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@record
 class Kinds:
     """Kind of each relation and column.
 
@@ -110,7 +110,7 @@ class Kinds:
         return {name: kind for kind in OTHERS for name in getattr(self, kind)}
 
 
-@dataclass(frozen=True)
+@record
 class Schema:
     """Complete schema of the files of a graph of people.
 
@@ -173,7 +173,7 @@ _SHOWN = {
 }
 
 
-@dataclass(frozen=True)
+@record
 class Section:
     """A section of a schema before interpretation.
 

@@ -13,6 +13,7 @@ import numpy as np
 from kgreason.base.arrays import pa, pc
 from kgreason.base.errors import DataError
 from kgreason.base.progress import SILENT, Progress
+from kgreason.base.records import record
 from kgreason.data.raw_table import Column
 from kgreason.graph.knowledge_graph import Vertices, grouped
 from kgreason.language.vocabulary import suggest
@@ -224,7 +225,7 @@ def _same_numbers(texts: Texts) -> Vertices:
     return same
 
 
-@dataclass(frozen=True)
+@record
 class Statements:
     """Statements of files, with numbered users.
 

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from kgreason.base.records import record
 from kgreason.people.settings import Construction, PeopleModel
 from kgreason.people.utility import Utility
 from kgreason.people.verification.verdict import PeopleVerdict
@@ -124,7 +125,7 @@ _WINDOW = re.compile(r"any ([1-9][0-9]{0,3}) consecutive releases")
 _NUMBER = re.compile(r"This is release ([1-9][0-9]{0,5}) of its series")
 
 
-@dataclass(frozen=True)
+@record
 class Claim:
     """Statements of README.txt about a release.
 

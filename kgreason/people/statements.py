@@ -13,6 +13,7 @@ import numpy.typing as npt
 from kgreason.base.arrays import pa, pc
 from kgreason.base.errors import DataError
 from kgreason.base.progress import Progress
+from kgreason.base.records import record
 from kgreason.data.format_list import read_table
 from kgreason.data.raw_table import Column, Raw
 from kgreason.data.raw_table import texts as file_texts
@@ -77,7 +78,7 @@ def _alone(found: Mapping[str, Column]) -> bool:
     return bool(not once[1:].any() and (times > 1).sum() > _MOSTLY * others)
 
 
-@dataclass(frozen=True)
+@record
 class Part:
     """Statements of one file, or of one column of a table.
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.printable import Displayed
+from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import Vertices
 from kgreason.graph.measures import degrees, distances, keys, pairs, triangles
 from kgreason.people.model import EMPTY, Attribute, Numbers, PeopleGraph, links_of
@@ -182,7 +183,7 @@ EXACT = 3_000  # most users of graphs in which distances are measured from all
 SOURCES = 200  # users from whom distances are measured in larger graphs
 
 
-@dataclass(frozen=True)
+@record
 class Structure:
     """Figures of a graph whose only relation is mutual; each edge counts once.
 

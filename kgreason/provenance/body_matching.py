@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.base.records import record
 from kgreason.engine.expressions.compiled_expressions import Scope
 from kgreason.engine.expressions.function_calls import Function
 from kgreason.engine.plan.double_variables import VariableKinds, double_variables
@@ -33,7 +34,7 @@ Mask = npt.NDArray[np.bool_]
 BATCH = 1 << 12  # matches that are extended at once, so that the first complete ones come early
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Match:
     """Match of a body: values of its variables, and the facts of its positive atoms in order."""
 
@@ -42,7 +43,7 @@ class Match:
     height: int
 
 
-@dataclass(frozen=True)
+@record
 class Batch:
     """Matches of a body or of a part of it: codes by variable, and fact numbers by index of the positive atom."""
 

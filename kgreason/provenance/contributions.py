@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from kgreason.base.records import record
 from kgreason.engine.plan.double_variables import gives_double
 from kgreason.engine.plan.ir import plain
 from kgreason.engine.relations.fact_tables import Kind, decode
@@ -22,7 +23,7 @@ from kgreason.provenance.proof_tree import Bound, shown
 LISTED = 100  # contributions of one group that are listed, those of the greatest values
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Part:
     """Contribution of a group: contributor, value, and the match that gives it."""
 

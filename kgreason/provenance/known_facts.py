@@ -8,11 +8,12 @@ the log instead.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.base.records import record
 from kgreason.engine.expressions.compiled_expressions import has_skolem
 from kgreason.engine.plan.ir import variables
 from kgreason.engine.relations.fact_tables import Kind, Table
@@ -130,7 +131,7 @@ def _mixed(rows: Codes, columns: tuple[int, ...]) -> npt.NDArray[np.uint64]:
     return keys
 
 
-@dataclass(frozen=True)
+@record
 class Types:
     """Kinds inferred from the whole program and all facts; those of the part needed by a goal may differ.
 
@@ -164,7 +165,7 @@ class Types:
 MADE = "#made:"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Prepared:
     """Rule prepared for matching against known facts.
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.errors import EvaluationError
+from kgreason.base.records import record
 from kgreason.engine.expressions.builtin_functions import number
 from kgreason.engine.plan.ir import variables
 from kgreason.language.check.checked_program import Aggregation, Assign, CheckedAtom, Filter, Step
@@ -31,7 +32,7 @@ SHOWN = 3  # facts named for the last step of a proof that contradicts a negated
 COUNTED = 20  # contributions listed for an aggregate that falls short
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Obstacle:
     """Failing item of the match that satisfies most of the body.
 
@@ -51,7 +52,7 @@ class Obstacle:
     unlike: tuple[Value, Value] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Item:
     part: CheckedAtom | Step
     negated: bool = False

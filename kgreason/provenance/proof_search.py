@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from kgreason.base.records import record
 from kgreason.engine.expressions.compiled_expressions import has_skolem
 from kgreason.engine.relations.symbols import Codes
 from kgreason.language.check.checked_program import Assign, CheckedRule
@@ -29,7 +29,7 @@ from kgreason.provenance.proof_tree import (
 from kgreason.provenance.traces import Trace
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Derivation:
     """Application of a rule."""
 
@@ -45,7 +45,7 @@ class Derivation:
             yield from part.match.premises[: len(self.matcher.rule.shown)]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Joint:
     """Union of the contributions of several rules or rounds, and of given facts (as rows)."""
 

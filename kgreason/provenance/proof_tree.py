@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from functools import partial
 from typing import Any
 
+from kgreason.base.records import record
 from kgreason.language.check.checked_program import Assign, CheckedAtom, CheckedRule, Step
 from kgreason.language.check.expressions import rewrite
 from kgreason.language.syntax.syntax_tree import Constant, Expression, Variable
@@ -25,7 +26,7 @@ Lookup = Callable[[str, tuple[Value, ...]], str | None]
 """Location of a given fact by predicate and values."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RuleNote:
     """Description of a rule for display: position in the text from 1, ``@label``, ``%%`` lines, and ``file:line``."""
 
@@ -41,7 +42,7 @@ class RuleNote:
         return f'"{self.label}"' if self.label else f"rule {self.number}"
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@record(eq=False)
 class Contribution:
     """Contribution to an aggregate: contributor, value, and the facts behind it; see `Proof` for the other fields."""
 
@@ -55,7 +56,7 @@ class Contribution:
         return f"<Contribution {bound(self.contributor)}: {source(self.value)}>"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Total:
     """Total ``variable = function(...)`` with its contributions: the greatest ones, and the number of `others`."""
 
@@ -72,7 +73,7 @@ class Total:
         return len(self.contributions) + self.others
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@record(eq=False)
 class Identified:
     """Value `made`, which equality rules have replaced by `value`; the `chain` proves that both are equal.
 
@@ -88,7 +89,7 @@ class Identified:
         return f"<{self.variable}: {source(self.made)} is {source(self.value)}>"
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@record(eq=False)
 class Proof:
     """Proof of a fact: the fact is given, or derived by a rule from premises.
 
@@ -214,7 +215,7 @@ def _fields(item: Any, numbers: Mapping[int, int]) -> dict[str, Any]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Reason:
     """Why a rule does not derive a fact.
 
@@ -241,7 +242,7 @@ class Reason:
     deeper: Reason | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WhyNot:
     """Why no fact fits a goal: one reason per rule, the nearest facts, and perhaps the actual value of a group."""
 

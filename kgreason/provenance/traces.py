@@ -13,10 +13,11 @@ are kept, with the rounds in which they were derived.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from kgreason.base.records import record
 from kgreason.engine.chase.frontiers import NESTING
 from kgreason.engine.chase.identities import Identities, Merges
 from kgreason.engine.limits import Limits
@@ -38,7 +39,7 @@ from kgreason.language.syntax.syntax_tree import NOWHERE, Constant, Variable
 from kgreason.provenance.known_facts import Heights, Known, Prepared, Types, prepare
 
 
-@dataclass(frozen=True)
+@record
 class Trace:
     """All facts on which some predicates may depend, with their heights and the rules that derive them.
 

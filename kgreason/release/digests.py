@@ -14,7 +14,6 @@ import zlib
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, getincrementaldecoder
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from hashlib import file_digest, sha256
 from itertools import zip_longest
 from pathlib import Path
@@ -34,6 +33,7 @@ from kgreason.base.arrays import (
     texts_of,
 )
 from kgreason.base.errors import ReleaseError
+from kgreason.base.records import record
 
 Kind = Literal[
     "missing file",
@@ -64,7 +64,7 @@ AS_WRITTEN = "take the file as it was written, or anonymize again"
 NOTHING_LOST = "nothing is lost by that"
 
 
-@dataclass(frozen=True)
+@record
 class Fault:
     """Difference of a file from its imprint.
 

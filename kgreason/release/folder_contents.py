@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from filecmp import cmp
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,6 +18,7 @@ import numpy as np
 
 from kgreason.base.arrays import pq
 from kgreason.base.errors import ReleaseError
+from kgreason.base.records import record
 from kgreason.base.resources import VERSION
 from kgreason.release.digests import BINARY, JSON, changed_files, changes, imprint_of
 from kgreason.release.mapping import fresh
@@ -56,7 +56,7 @@ _IDENTIFIER = slice(124, 140)
 _CHECKSUM = 8
 
 
-@dataclass(frozen=True)
+@record
 class Contents:
     """Expected content of the release folder of one graph.
 

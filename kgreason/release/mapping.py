@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import numpy.typing as npt
 
 from kgreason.base.arrays import ArrowArray, as_arrow, as_numpy, constant, pc, strings
 from kgreason.base.errors import CallError, ReleaseError
+from kgreason.base.records import record
 from kgreason.data.formats.delimited import write_csv
 from kgreason.graph.knowledge_graph import Vertices
 from kgreason.release.read_back import Rows, plain_fields, read_pairs
@@ -84,7 +84,7 @@ def _words(count: int, rng: np.random.Generator | None) -> npt.NDArray[np.uint64
 # --- mapping ---
 
 
-@dataclass(frozen=True)
+@record
 class Names:
     """Released names by original names; empty or `None`: removed from the release.
 

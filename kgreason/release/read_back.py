@@ -10,13 +10,14 @@ import csv
 import io
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from kgreason.base.arrays import ArrowArray, as_arrow, constant, pa, pc, split_at, strings
 from kgreason.base.errors import DataError, ReleaseError
+from kgreason.base.records import record
 from kgreason.data.format_list import read_table
 from kgreason.data.predicate_rows import keyed
 from kgreason.data.raw_table import BLOCK, decoded, open_bytes, read_block
@@ -55,7 +56,7 @@ KINDS = {
 WIDE = (b"\xff\xfe", b"\xfe\xff")  # byte-order marks of UTF-16
 
 
-@dataclass(frozen=True)
+@record
 class Rows:
     """Rows of a table of two columns: the second field by the first, and the line of each row."""
 

@@ -8,10 +8,11 @@ or in the graph file of the first edges if its format lists vertices.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from kgreason.base.errors import DataError
+from kgreason.base.records import record
 from kgreason.data.formats.rdf import BASE
 from kgreason.data.sources import SourceSpec
 from kgreason.data.targets import DECLARING, FORMATS
@@ -32,7 +33,7 @@ KONECT = "out."  # prefix of a KONECT file, which has no extension
 _NODES = "-nodes.csv"
 
 
-@dataclass(frozen=True)
+@record
 class Stored:
     """One table of a release: format, file name in the folder, and read options for a ``@bind``.
 
@@ -65,7 +66,7 @@ class Stored:
         return f'@bind("{predicate}", "{f"{self.format} {words}".rstrip()}", "", "{self.file}").'
 
 
-@dataclass(frozen=True)
+@record
 class Layout:
     """The tables of a release: edge tables by predicate, and the vertex table."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import Vertices
 from kgreason.release.digests import Fault
 
@@ -19,7 +19,7 @@ SHOWN = 5  # maximum number of witnesses
 State = Literal["holds", "given up", "undecided", "fails"]
 
 
-@dataclass(frozen=True)
+@record
 class Item:
     """One condition of a verdict, such as those of Definition 4.1.
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.errors import EvaluationError
+from kgreason.base.records import record
 from kgreason.engine.chase.frontiers import Activations, nulls_in
 from kgreason.engine.expressions.builtin_functions import Refusal, make_set
 from kgreason.engine.relations.fact_tables import Kind
@@ -103,7 +104,7 @@ class Identities:
         return self.symbols.value(self.root(self.symbols.intern(value))) if known else value
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Link:
     """Unification of two values, given by their codes, in a run, numbered from 0.
 
@@ -118,7 +119,7 @@ class Link:
     row: Codes | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Made:
     """Origin of a null: the function (of the rule or Skolem term `name`) and its arguments."""
 

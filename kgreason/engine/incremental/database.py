@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.base import memory
+from kgreason.base.records import record
 from kgreason.engine.chase.nulls import Nulls
 from kgreason.engine.limits import Limits
 from kgreason.engine.plan.ir import Part
@@ -193,7 +194,7 @@ class Store(Relation):
         return made
 
 
-@dataclass(frozen=True)
+@record
 class Change:
     """Added and removed facts of one predicate, disjoint."""
 
@@ -259,7 +260,7 @@ class Work:
             raise BudgetExceeded
 
 
-@dataclass(frozen=True)
+@record
 class Context:
     """Context of queries: stores, kinds, nulls, limits and the work budget."""
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from kgreason.base.records import record
 from kgreason.engine.incremental.database import JOINED, Change, Context, distinct
 from kgreason.engine.plan.planner import compile_rule
 from kgreason.engine.relations.fact_tables import Kind
@@ -121,7 +122,7 @@ def admissible(rule: CheckedRule) -> bool:
     return not rule.inventions
 
 
-@dataclass(frozen=True)
+@record
 class Consequences:
     """Query for the consequences of facts of one body atom, positive or negated."""
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal
 
 import numpy as np
 
 from kgreason.base.errors import EvaluationError
+from kgreason.base.records import record
 from kgreason.engine.limits import Limits
 from kgreason.engine.relations.fact_tables import Facts
 from kgreason.graph.induced.lifted import lift
@@ -41,7 +41,7 @@ _FEWER = "attackers who know fewer than N vertices"
 _ALONE = f"KGUARD with -x N need not cover {_FEWER}, with -x 2..N it does"
 
 
-@dataclass(frozen=True)
+@record
 class Counterexample:
     """Graph on which the rules do not commute; vertices are numbers."""
 
@@ -64,7 +64,7 @@ class Counterexample:
         return f"{edge} does not follow from {ground}, but does {without}"
 
 
-@dataclass(frozen=True)
+@record
 class Commutation:
     """Result of the commutation analysis."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.jit import Ints, Rows, inlined, kernel
+from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices, Weights
 from kgreason.graph.sorted_keys import ranks, sorted_rows
 from kgreason.language.check.checked_program import CheckedProgram
@@ -19,7 +19,7 @@ Marked = npt.NDArray[np.bool_]
 CUTS = (0.5, 1.0)  # boundaries of the cells of added weights, as fractions of the bound of the sum
 
 
-@dataclass(frozen=True)
+@record
 class Cells:
     """Edges of a relation partitioned into cells; rules distinguish weights only by their cells."""
 
@@ -47,7 +47,7 @@ class Cells:
         return cls(of_edge.astype(np.int64), low, high)
 
 
-@dataclass(frozen=True)
+@record
 class Ties:
     """Symmetric adjacency of a graph whose edges are partitioned into cells.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.cores import each
+from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import Vertices, Weights
 from kgreason.graph.small_graphs.bit_kernels import CONSTANT, derive
 from kgreason.graph.small_graphs.plan_compiler import Plan
@@ -86,7 +86,7 @@ class Interpreter:
         return found
 
 
-@dataclass(frozen=True)
+@record
 class Pairs:
     """Edges indexed as records of ordered pairs.
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from kgreason.base.records import record
 from kgreason.language.check.checked_program import (
     Aggregation,
     Assign,
@@ -32,7 +33,7 @@ class Unfit(Exception):
     """Rules that cannot be compiled to a plan; the message gives the reason."""
 
 
-@dataclass(frozen=True)
+@record
 class Range:
     """Least and greatest value of an expression, and whether its values are integers."""
 
@@ -80,7 +81,7 @@ def _conjuncts(node: Expression) -> Iterator[Expression]:
         yield node
 
 
-@dataclass(frozen=True)
+@record
 class Atom:
     """An atom over vertices; `value` is its last argument if that is not a vertex."""
 

@@ -6,11 +6,11 @@ Variables of a rule beyond three are eliminated one by one.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.base.records import record
 from kgreason.graph.small_graphs import bit_kernels as k
 from kgreason.graph.small_graphs.normal_form import Atom, NormalRule, Range, Unfit, project, range_of
 from kgreason.language.check.checked_program import Aggregation, CheckedProgram, Stratum
@@ -31,7 +31,7 @@ _OPERATORS = {"+": k.ADD, "-": k.SUBTRACT, "*": k.TIMES, "/": k.DIVIDE, "&&": k.
 _COMPARE = {"<": (k.BELOW, False), ">": (k.BELOW, True), "<=": (k.UP_TO, False), ">=": (k.UP_TO, True)}
 
 
-@dataclass(frozen=True)
+@record
 class Plan:
     """Plan for the interpreter, with the data it needs from a graph."""
 
@@ -210,7 +210,7 @@ class _Compiler:
         return [int(stratum.recursive), len(self.operations), *(place for _, place in self.operations)]
 
 
-@dataclass(frozen=True)
+@record
 class _Term:
     """A word over at most two variables, or an equality of two variables (no word)."""
 

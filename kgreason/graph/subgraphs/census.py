@@ -12,6 +12,7 @@ import numpy as np
 
 from kgreason.base.cores import together
 from kgreason.base.errors import AnonymizationError
+from kgreason.base.records import record
 from kgreason.graph.sorted_keys import row_numbers
 from kgreason.graph.subgraphs import census_kernels as kernels
 from kgreason.graph.subgraphs.ordered_adjacency import Adjacency, Ints
@@ -75,7 +76,7 @@ def shared(work: Callable[[], Callable[[Ints], R | None]], todo: Ints) -> list[R
     return [found[number] for number in sorted(found)]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Census:
     """Patterns of the connected sets of x vertices: equal colours and ties, vertex by vertex."""
 

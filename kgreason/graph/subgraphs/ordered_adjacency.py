@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.base.records import record
 from kgreason.graph.induced.situations import Ties
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
 from kgreason.graph.sorted_keys import descending, distinct, looked_up, row_numbers
@@ -16,7 +15,7 @@ Shorts = npt.NDArray[np.int32]
 _WIDTH = 62
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Adjacency:
     """Undirected simple graph whose vertices are numbered by descending degree.
 

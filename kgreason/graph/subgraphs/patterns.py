@@ -5,7 +5,6 @@ For large graphs, `Catalogue` counts, visits and samples the classes without sto
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import permutations
 
@@ -13,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.progress import SILENT, Progress
+from kgreason.base.records import record
 from kgreason.graph.induced.derivation import InducedReasoner
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
 from kgreason.graph.sorted_keys import looked_up, row_numbers
@@ -31,7 +31,7 @@ LARGEST = 6
 _CHUNK = 1 << 18
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Classes:
     """Partition of subgraphs of one size into classes of KG-isomorphism.
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from kgreason.base.cores import each
 from kgreason.base.progress import Progress
+from kgreason.base.records import record
 from kgreason.graph.facts import answers
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
 from kgreason.isomorphism.utility.query_utility import missing
@@ -44,7 +45,7 @@ def _jaccard_distance(a: npt.NDArray[np.int64], b: npt.NDArray[np.int64]) -> flo
     return (2 * union - len(a) - len(b)) / union if union else 0.0
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Judged:
     """Graph with its query answers and their U△."""
 
@@ -131,7 +132,7 @@ class Judge:
         return marked
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Repair:
     """Search for a draw with few lost answers, by at most `trials` independent draws, and as many local redraws.
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.errors import AnonymizationError
+from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices, Weights
 from kgreason.isomorphism.definition import Augmented, Release
 from kgreason.isomorphism.settings import MAX_VERTICES
@@ -17,7 +18,7 @@ from kgreason.release.mapping import fresh_labels, numbers, permutation
 Pairs = tuple[Vertices, Vertices]  # sources and targets
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Edges:
     """Edges to add to one relation."""
 

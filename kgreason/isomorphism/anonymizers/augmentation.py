@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.jit import Ints
+from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices
 from kgreason.graph.sorted_keys import distinct
 from kgreason.graph.subgraphs.ordered_adjacency import undirected
@@ -23,7 +24,7 @@ _FULL = 0.97  # share of a bound on incoming weights that edges of images may us
 _TRIES = 1_000  # random original vertices that are tried as a partner
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class EdgeIndex:
     """Rows of a relation by ordered pair of vertices: `order` holds them by their `keys` u n + v, ascending.
 
@@ -88,7 +89,7 @@ def ball(indptr: Vertices, neighbours: Vertices, v: int, radius: int) -> Flags:
     return within
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class ForbiddenDegrees:
     """Degrees and host vertices that would invalidate an image, for classes that lack images or have made ones.
 

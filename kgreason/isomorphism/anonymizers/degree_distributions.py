@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import Vertices
 from kgreason.isomorphism.anonymizers.assembly import Pairs
 
@@ -17,7 +17,7 @@ _ROUNDS = 100  # of swaps of targets
 Degrees = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True)
+@record
 class DegreeDistribution:
     """Negative binomial with the moments of observed degrees; Poisson if they are not overdispersed.
 

@@ -9,13 +9,13 @@ answers nearby are regained.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.progress import Progress
+from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import Vertices, Weights
 from kgreason.graph.sorted_keys import ascending, ranks
 from kgreason.isomorphism.anonymizers.answer_loss import Judge, Judged
@@ -41,7 +41,7 @@ Flags = npt.NDArray[np.bool_]
 Numbers = dict[str, npt.NDArray[np.float64]]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Lowering:
     """Lowers weights to the `bounds` of incoming sums by relation; `cuts` are those of single weights by relation."""
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from kgreason.base.jit import Doubles, Ints, inlined, kernel
 from kgreason.base.progress import Progress
+from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices
 from kgreason.isomorphism.anonymizers.assembly import labels_with_synthetic
 from kgreason.isomorphism.anonymizers.incoming_sums import lowered
@@ -86,7 +87,7 @@ def _arrange(graph: KnowledgeGraph, k: int, rng: np.random.Generator, progress: 
     return slot
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Arcs:
     """Edges as seen from each end; the arcs of vertex v are those from ``begin[v]`` to ``begin[v + 1]``; int64.
 

@@ -19,6 +19,7 @@ import numpy as np
 from kgreason.base import memory
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.progress import Progress
+from kgreason.base.records import record
 from kgreason.graph.induced.derivation import InducedReasoner
 from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.graph.subgraphs.enumeration import small_components
@@ -107,7 +108,7 @@ class Kguard:
         return [cover for cover in covers if cover.count]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class _AdditionSearch:
     """Search for additions to a graph with new weights; `covers` are its subgraphs, by size, that need images."""
 

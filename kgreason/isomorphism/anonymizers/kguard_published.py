@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.progress import Progress
+from kgreason.base.records import record
 from kgreason.graph.induced.derivation import InducedReasoner
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices
 from kgreason.graph.subgraphs.enumeration import attacked_subgraphs
@@ -47,7 +48,7 @@ _ATTEMPTS = 20  # draws of weights for copies
 Copied = list[tuple[Members, Members]]
 
 
-@dataclass(frozen=True)
+@record
 class PublishedKguard:
     """Anonymizer for one x, at most 6; smaller components are attacked as a whole."""
 

@@ -14,11 +14,11 @@ graphs (METIS, 1998).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from kgreason.base.errors import AnonymizationError
+from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Piece, Relation, Vertices
 from kgreason.graph.subgraphs.ordered_adjacency import undirected
 from kgreason.isomorphism.anonymizers.assembly import Edges, labels_with_synthetic
@@ -138,7 +138,7 @@ def _numbered(keys: Vertices) -> Vertices:
     return number
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Merged:
     """Augmented parts with the edges between them restored.
 

@@ -12,12 +12,13 @@ docs/anonymization.md, Split & merge.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.progress import Progress
+from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices, inside, pieces
 from kgreason.graph.subgraphs.ordered_adjacency import undirected
 from kgreason.isomorphism.anonymizers.assembly import Edges, Pairs, assemble, check_vertices, is_symmetric
@@ -39,7 +40,7 @@ from kgreason.language.check.checked_program import CheckedProgram
 _TRIED = 20  # vertices of a component that are tried
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class SplitKeep:
     """Anonymizer of large graphs that keeps all edges.
 
@@ -134,7 +135,7 @@ def seam(graph: KnowledgeGraph, parts: Vertices, x: int) -> Vertices:
     return np.flatnonzero(reached)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Copies:
     """Edges inside the copies of a region by relation, and synthetic edges between copies and to new vertices.
 
@@ -179,7 +180,7 @@ def copies(
     return Copies(edges, (graph.n + source, graph.n + target), graph.n + count * (k - 1) + new)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class DegreeConstraints:
     """Vertices that must differ in degree: those of a part (-1 for none), and those of a row.
 

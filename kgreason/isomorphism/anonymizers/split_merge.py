@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from multiprocessing.queues import SimpleQueue
 from typing import Any, TypeVar
 
@@ -30,6 +30,7 @@ from kgreason.base.cores import cores
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.interrupts import deferred
 from kgreason.base.progress import SILENT, Progress
+from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices, grouped, inside, pieces
 from kgreason.isomorphism.anonymizers.assembly import Pairs, assemble, check_vertices, is_symmetric
 from kgreason.isomorphism.anonymizers.partition import without_stubs
@@ -44,7 +45,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class SplitMerge:
     """Anonymizer of graphs that are too large or too dense as a whole; `parts` numbers the part of each vertex."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
 
 import numpy as np
 
+from kgreason.base.records import record
 from kgreason.graph.induced.derivation import InducedReasoner
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
 from kgreason.graph.sorted_keys import descending
@@ -30,7 +30,7 @@ _ATTEMPTS = 4  # draws of weights for a copy
 _NEVER = np.iinfo(np.int64).max  # cost of a vertex that may not be a host
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Planned:
     """Template as a graph with the weights of the copied members, and with the positions of the classes in it.
 
@@ -48,7 +48,7 @@ class Planned:
     members: Mapping[ClassKey, Ints]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Embedding:
     """Planned copy of a template: its cost in edges, and the resulting in- and out-degrees, shape (2, t).
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -10,12 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.jit import Doubles, Ints, Rows, inlined, kernel
+from kgreason.base.records import record
 
 _STEPS = 200_000  # placements that are examined for each class
 _FULL = 0.9  # share of a bound on incoming weights that members may use
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Example:
     """Member of a class, with the edges between its vertices; arrays have the shape (x, x).
 

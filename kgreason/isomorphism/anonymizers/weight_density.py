@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.errors import AnonymizationError
+from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import Relation, Weights
 from kgreason.language.check.checked_program import CheckedProgram, Filter
 from kgreason.language.check.expressions import walk
@@ -34,7 +34,7 @@ _SPARSE = 20  # levels per decade for each of the parallel edges
 _ABOVE = {">": (False,), "<=": (False,), ">=": (True,), "<": (True,)}
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Cuts:
     """Thresholds (cuts) that divide weights into sides.
 
@@ -67,7 +67,7 @@ class Cuts:
         return side
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Thresholds:
     """Dependence of the rules on the weights of a relation: cuts of single weights, and of sums into one vertex."""
 
@@ -178,7 +178,7 @@ def _table(steps: bytes) -> npt.NDArray[np.int32]:
     return np.repeat(np.arange(len(after), dtype=np.int32), after)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class WeightDensity:
     """Gaussian kernel density of the real weights of a relation, truncated to (0, 1].
 
@@ -252,7 +252,7 @@ class WeightDensity:
         return nearest(levels, drawn)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Sample:
     """Sample of drawn weights, ascending and not empty, to draw from, so that new weights repeat existing ones."""
 

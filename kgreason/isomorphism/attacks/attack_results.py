@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.printable import Displayed
+from kgreason.base.records import record
 from kgreason.isomorphism.attacks.attack_settings import PARTS
 from kgreason.release.verdicts import NORMAL
 
@@ -33,7 +34,7 @@ NOTED = 0.01  # minimum probability of an exposed vertex in the text
 FORMULAS = {part.name: part.formula for part in PARTS}
 
 
-@dataclass(frozen=True)
+@record
 class Rate:
     """Mean over targets of a number between 0 and 1, with its 95 % confidence interval."""
 
@@ -63,7 +64,7 @@ class Rate:
         return cls(mean, max(0.0, centre - width), min(1.0, centre + width))
 
 
-@dataclass(frozen=True)
+@record
 class Run:
     """One run of an attack on the release or on a graph for comparison.
 
@@ -99,7 +100,7 @@ class Run:
         return asdict(self) | {"candidates": sizes}
 
 
-@dataclass(frozen=True)
+@record
 class Promise:
     """Whether the guarantee of the release withstands an attacker who knows an x-subgraph.
 
@@ -145,7 +146,7 @@ class Promise:
         return {"promised": self.promised, "state": self.state, "resists": self.resists, **asdict(self)}
 
 
-@dataclass(frozen=True)
+@record
 class Exposed:
     """Original vertex with the probability that it is found."""
 
@@ -153,7 +154,7 @@ class Exposed:
     found: float
 
 
-@dataclass(frozen=True)
+@record
 class Attack:
     """Results of one attacker.
 
@@ -197,7 +198,7 @@ class Attack:
         }
 
 
-@dataclass(frozen=True)
+@record
 class Filtered:
     """Result of the filter of implausible edges.
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.errors import AnonymizationError, ReleaseError
+from kgreason.base.records import record
 from kgreason.base.setting_fields import check_numbers
 from kgreason.graph.knowledge_graph import KnowledgeGraph, beside
 from kgreason.isomorphism.arguments import attacked_sizes
@@ -24,7 +25,7 @@ Ints = npt.NDArray[np.int64]
 DRAWN = 10  # default number of seeds
 
 
-@dataclass(frozen=True)
+@record
 class Part:
     """Knowledge of an x-subgraph X: a row of Table 4 of the KGISO paper."""
 
@@ -66,7 +67,7 @@ def _known_as(name: str) -> tuple[str, ...]:
     return (name,) if known else ()
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class World:
     """Graphs of one run of an attack."""
 
@@ -110,7 +111,7 @@ def induced(graph: KnowledgeGraph, vertices: Ints) -> KnowledgeGraph:
 WORDS = f"say all, part, {', '.join(p.name for p in PARTS)}, degree, neighbourhood, hubs, refinement:2, seeds"
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Setting:
     """Target and parameters of the attacks."""
 

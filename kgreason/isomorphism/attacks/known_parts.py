@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.base.records import record
 from kgreason.graph.facts import derived_edges
 from kgreason.graph.induced.derivation import InducedReasoner
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
@@ -33,7 +34,7 @@ Floats = npt.NDArray[np.float64]
 CHUNK = 1 << 14  # edges whose detours are counted at once
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Parts:
     """Connected vertex sets, shape (N, x), and whether they are all such sets of the graph."""
 
@@ -286,7 +287,7 @@ class CandidatesWithoutRules(Candidates):
         return np.concatenate(placed)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Means:
     """Resources of attackers who know x-subgraphs."""
 

@@ -13,6 +13,7 @@ import numpy as np
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.printable import Displayed
 from kgreason.base.progress import Progress
+from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import KnowledgeGraph, beside, inside
 from kgreason.graph.subgraphs.member_pools import MOST
 from kgreason.graph.subgraphs.patterns import LARGEST
@@ -33,7 +34,7 @@ PART = 1_000  # vertices per part of a split graph
 DIVIDED = 200_000  # maximum number of vertices of a graph that is split to count the lost edges
 
 
-@dataclass(frozen=True)
+@record
 class Method:
     """Method to anonymize a graph, with its cost.
 
@@ -78,7 +79,7 @@ class Method:
         }
 
 
-@dataclass(frozen=True)
+@record
 class Advice:
     """Methods with their costs, the options of the recommended one, and the reason in one sentence."""
 
@@ -87,7 +88,7 @@ class Advice:
     reason: str
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class _Advisor:
     """Knowledge about a graph from which methods are chosen."""
 

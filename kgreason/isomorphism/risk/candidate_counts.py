@@ -13,7 +13,6 @@ F. K. Dankar, K. El Emam, "A method for evaluating marketer re-identification ri
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ import numpy.typing as npt
 
 from kgreason.base.jit import Ints
 from kgreason.base.progress import SILENT, Progress
+from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices, beside, inside
 from kgreason.graph.refinement import Sides, degrees, effort, neighbourhoods, refine
 from kgreason.isomorphism.attacks.attack_settings import PARTS, Part, World, induced
@@ -84,7 +84,7 @@ def knowledge(
     yield "neighbourhood", neighbourhoods(graph) if near else None
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Exposure:
     """Exposure of vertices to an attacker with some knowledge.
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from kgreason.base.jit import Ints
 from kgreason.base.progress import SILENT, Progress
+from kgreason.base.records import entries, record
 from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.isomorphism.anonymizers.assembly import is_symmetric
 from kgreason.isomorphism.anonymizers.degree_distributions import DegreeDistribution, choose_across
@@ -39,7 +39,7 @@ SAMPLE_OF_CLASS = 1 << 3  # members of a class that are decided at least
 DECIDED = 1 << 12  # estimated number of subgraphs without images up to which all are decided
 
 
-@dataclass(frozen=True)
+@record
 class Range:
     """Estimate with bounds; the three are equal for exact values.
 
@@ -68,10 +68,10 @@ class Range:
 
     def as_dict(self) -> dict[str, Any]:
         """Return a JSON-serializable dict."""
-        return vars(self) | {"exact": self.exact}
+        return entries(self) | {"exact": self.exact}
 
 
-@dataclass(frozen=True)
+@record
 class Cost:
     """Additions of a method, and its resources on a machine with two cores.
 
@@ -90,7 +90,7 @@ class Cost:
 
     def as_dict(self) -> dict[str, Any]:
         """Return a JSON-serializable dict."""
-        return {name: found.as_dict() for name, found in vars(self).items()}
+        return {name: found.as_dict() for name, found in entries(self).items()}
 
 
 def of_klone(graph: KnowledgeGraph, k: int, subgraphs: int, rng: np.random.Generator) -> Cost:
@@ -120,7 +120,7 @@ def _raised(degrees: Ints, k: int, rng: np.random.Generator) -> float:
     return float((choose_across(current, DegreeDistribution.fit(degrees), rng) - current).sum())
 
 
-@dataclass(frozen=True)
+@record
 class Lacking:
     """Number of attacked subgraphs of one size without k - 1 images in the graph itself.
 

@@ -19,6 +19,7 @@ from kgreason.base.cores import together
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.jit import Bytes, Flags, Ints, Rows, kernel
 from kgreason.base.progress import Progress
+from kgreason.base.records import record
 from kgreason.isomorphism.settings import MAX_SUBGRAPHS
 from kgreason.isomorphism.verification.image_pools import Patterns
 from kgreason.isomorphism.verification.isomorphism_classes import Catalogue, Classes
@@ -179,7 +180,7 @@ class Sample:
         return self.rows[kept], self.classes[kept]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Survey:
     """Classes and candidate counts of the connected sets of one size.
 

@@ -7,11 +7,10 @@ about half of the vertices, which an attacker does not have.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.base.records import entries, record
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices, Weights
 from kgreason.graph.measures import clustering, coreness, pairs
 from kgreason.isomorphism.utility.randomized_trees import roc_auc, scores
@@ -76,7 +75,7 @@ def _summary(own: Vertices, values: Weights, vertices: Vertices, n: int) -> list
     return found
 
 
-@dataclass(frozen=True)
+@record
 class Detection:
     """Detection AUC of synthetic vertices.
 
@@ -106,7 +105,7 @@ class Detection:
 
     def as_dict(self) -> dict[str, object]:
         """Return a JSON-serializable dict."""
-        return {**vars(self)}
+        return entries(self)
 
 
 def detection(released: KnowledgeGraph, mapping: Vertices, rng: np.random.Generator) -> Detection:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from kgreason.base.cores import each
 from kgreason.base.printable import Displayed
+from kgreason.base.records import entries, record
 from kgreason.engine.relations.rows import first_rows
 from kgreason.graph.facts import answers
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
@@ -23,7 +24,7 @@ from kgreason.language.check.checked_program import CheckedProgram
 SHOWN = 5  # listed lost answers, and listed gained answers, of each query
 
 
-@dataclass(frozen=True)
+@record
 class QueryUtility:
     """Differences in the answers of one query.
 
@@ -237,7 +238,7 @@ class Fidelity(Displayed):
 
     def as_dict(self) -> dict[str, object]:
         """Return a JSON-serializable dict."""
-        return {**vars(self), "weights": dict(self.weights)}
+        return {**entries(self), "weights": dict(self.weights)}
 
 
 def fidelity(original: KnowledgeGraph, released: KnowledgeGraph) -> Fidelity:

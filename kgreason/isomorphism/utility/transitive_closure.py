@@ -6,13 +6,14 @@ few others, bit sets of the vertices that each component reaches are propagated 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.cores import each
 from kgreason.base.jit import Ints, Rows, inlined, kernel
+from kgreason.base.records import record
 from kgreason.engine.relations.hash_kernels import GOLDEN
 from kgreason.graph.facts import answers
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
@@ -39,7 +40,7 @@ _SAMPLES = 30  # minimum number of groups of sampled targets, whose variance giv
 BASE, STEP = "#base", "#step"
 
 
-@dataclass(frozen=True)
+@record
 class ClosureRules:
     """Rules of a predicate that may be a transitive closure; `cycles`: whether vertices on cycles reach themselves.
 
@@ -136,7 +137,7 @@ def _unequal(step: Step, a: str, b: str) -> bool:
     return False
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Closure:
     """All pairs of n vertices joined by a path of steps, none of which is a loop.
 
@@ -194,7 +195,7 @@ def common_bits(sizes: Ints, a: Ints, marks_a: Rows, b: Ints, marks_b: Rows) -> 
     return total
 
 
-@dataclass(frozen=True)
+@record
 class Pairs:
     """Numbers of pairs of two closures, and of common pairs.
 

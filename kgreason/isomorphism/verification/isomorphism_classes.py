@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import permutations
 
 import numpy as np
 
 from kgreason.base.jit import Ints, Rows, kernel
+from kgreason.base.records import record
 from kgreason.isomorphism.verification.release_index import ReleaseIndex
 
 
@@ -94,7 +94,7 @@ class Interner:
         _intern(old, self._store, self._slots, 0, np.empty(len(old), dtype=np.int64))
 
 
-@dataclass(frozen=True)
+@record
 class Form:
     """Canonical form of a class: type of every ordered pair of positions."""
 
@@ -192,7 +192,7 @@ class Catalogue:
         return classes, orders
 
 
-@dataclass(frozen=True)
+@record
 class Scarce:
     """Position of a canonical form that too few vertices fit."""
 

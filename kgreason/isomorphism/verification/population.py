@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from kgreason.base.cores import each
 from kgreason.base.errors import TooLargeError
 from kgreason.base.jit import Ints, Rows, Shorts, inlined, kernel
+from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.isomorphism.verification.release_index import Adjacency, undirected
 from kgreason.isomorphism.verification.subgraph_visits import SHARES, Share, grouped, shares, with_roots
@@ -179,7 +179,7 @@ def small_components(graph: KnowledgeGraph, x: int) -> tuple[list[tuple[int, Int
     return [(s, order[sizes[order] == s].reshape(-1, s)) for s in smaller], largest >= x
 
 
-@dataclass(frozen=True)
+@record
 class Population:
     """Attacked subgraphs of x vertices by rank: smaller components first, then the connected sets."""
 
@@ -249,7 +249,7 @@ def _check_countable(adjacency: Adjacency, x: int, limit: int) -> None:
         )
 
 
-@dataclass(frozen=True)
+@record
 class Drawn:
     """Random sample of the attacked subgraphs of x vertices."""
 

@@ -6,12 +6,12 @@ and what the rules distinguish of their weights. The *kind* of a vertex encodes 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.base.records import record
 from kgreason.graph.induced.derivation import InducedReasoner
 from kgreason.graph.induced.situations import Ties
 from kgreason.graph.knowledge_graph import KnowledgeGraph
@@ -24,7 +24,7 @@ Shorts = npt.NDArray[np.int32]
 WORD = 62  # maximum number of bits of the value that a vertex holds
 
 
-@dataclass(frozen=True)
+@record
 class Adjacency:
     """Neighbours and ties of renumbered vertices."""
 
@@ -66,7 +66,7 @@ def undirected(graph: KnowledgeGraph) -> Adjacency:
     return Adjacency.of(_hubs_first(u, n), u, v, np.ones(len(u), dtype=np.int64), nothing, 0)
 
 
-@dataclass(frozen=True)
+@record
 class Bonds:
     """Ties of all vertex pairs of a release with n vertices."""
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.printable import Displayed
+from kgreason.base.records import record
 from kgreason.isomorphism.settings import Model
 from kgreason.release.digests import Fault
 from kgreason.release.verdicts import CONFIDENCE, Examined, Item
@@ -17,7 +18,7 @@ from kgreason.release.verdicts import CONFIDENCE, Examined, Item
 Ints = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Donors:
     """Class members that are images of most attacked subgraphs of one size, and the images of the others.
 
@@ -30,7 +31,7 @@ class Donors:
     images: Ints  # shape (T, k - 1, x)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Certificate:
     """Proof of item 4 of Definition 4.1 that can be checked without a search.
 
@@ -50,7 +51,7 @@ class Certificate:
         return () if self.complaints or self.k < k else tuple(d for d in self.donors if d.size == size)
 
 
-@dataclass(frozen=True)
+@record
 class Delta:
     """δ: share of the attacked subgraphs X1 for which item 4 holds, or an estimate of it.
 
@@ -153,7 +154,7 @@ class Delta:
         }
 
 
-@dataclass(frozen=True)
+@record
 class Edits:
     """Numbers of changes of a release that deletes edges.
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.printable import Displayed
+from kgreason.base.records import record
 from kgreason.base.setting_fields import check_probabilities
 from kgreason.graph.knowledge_graph import Vertices
 from kgreason.links.attacks.entity_pairs import Beliefs, Doubles, all_pairs, pairs_between
@@ -26,7 +27,7 @@ HEAD = ("above", "predicted", "revealed", "precision", "lift", "recall", "δ")
 ROUNDING = 1e-12  # a probability this little above a threshold counts as equal to it
 
 
-@dataclass(frozen=True)
+@record
 class Revealed:
     """Disclosure at one threshold ρ.
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.errors import AnonymizationError
+from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import Vertices
 from kgreason.links.model import Observations, Released, observations
 from kgreason.people.model import Counts
@@ -18,7 +17,7 @@ MOST = 2.0**62  # most slots of all pairs: sums and differences fit into int64
 ROUNDS = 1_000  # at most a quarter of the draws of a row collide, so a few rounds suffice
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Beliefs:
     """Probabilities that pairs of entities are linked by the sensitive relation.
 

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.errors import AnonymizationError
+from kgreason.base.records import record
 from kgreason.base.setting_fields import check_probabilities
 from kgreason.graph.knowledge_graph import Vertices
 from kgreason.links.attacks.entity_pairs import (
@@ -36,7 +37,7 @@ ROUNDS = 10_000
 TOLERANCE = 1e-12  # largest change of a round at which the fixpoint counts as reached
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Causes:
     """Causes with the same probability `weight`, given all needed links; one per row.
 
@@ -122,7 +123,7 @@ class Noise:
         return self.weights[name]
 
 
-@dataclass(frozen=True)
+@record
 class Knowledge:
     """Background knowledge of an attacker about the original (constraints, LINKS, section 3).
 
@@ -162,7 +163,7 @@ def _believed(leak: float, lacking: npt.ArrayLike) -> Doubles:
     return np.asarray(leak + (1 - leak) * (1 - np.asarray(lacking)), dtype=np.float64)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class _NoCause:
     """Probability that no link of one relation is a cause: for listed pairs of nodes, or (`every`) for all pairs."""
 

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from kgreason.base.errors import AnonymizationError, ProgramError
 from kgreason.base.progress import SILENT, Progress
+from kgreason.base.records import record
 from kgreason.base.setting_fields import check_numbers, check_probabilities
 from kgreason.engine.relations.fact_tables import Facts, Kind, Table, doubles
 from kgreason.language.check.checked_program import CheckedAtom, CheckedProgram, CheckedRule, Stratum
@@ -455,7 +456,7 @@ class Grounder:
         return rows[np.unique(same, return_index=True)[1]]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class _Part:
     """Groundings of one rule: head pairs (m, 2), and the pairs of each body atom of the sensitive relation."""
 

@@ -8,12 +8,13 @@ THESIS, chapter 5: Definition 22 (kw-Time-Varying Attribute Degree), Algorithm 5
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from kgreason.base.cores import each
 from kgreason.base.errors import AnonymizationError
+from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import Vertices
 from kgreason.people.anonymizers.generalization import Figures, Generalized
 from kgreason.people.anonymizers.generalization import generalize as generalized
@@ -27,7 +28,7 @@ from kgreason.release.mapping import fresh_labels
 _NEW = -1
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class _Turnover:
     # Groups of at least k users to be made alike: users of the original graph, and fakes, numbered from n.
     groups: list[tuple[Vertices, Vertices]]
@@ -109,7 +110,7 @@ Partition = Callable[[Among, Clusters, int, np.random.Generator], Clusters]
 Generalization = Callable[[PeopleGraph, Clusters, np.random.Generator], Generalized]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class NextRelease:
     """The next release of a series.
 

@@ -20,11 +20,10 @@ Ahuja, Magnanti and Orlin, "Network Flows", 1993, section 9.7.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import Vertices
 from kgreason.people.anonymizers.undirected_realization import joined
 from kgreason.people.model import Counts, Links, distinct_links
@@ -32,7 +31,7 @@ from kgreason.people.model import Counts, Links, distinct_links
 _ROUNDS = 16  # rounds of exchanges, each over all added edges
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Unrealizable:
     """Missing edge ends of degrees that no simple directed graph has; int64, shape (n,)."""
 

@@ -16,12 +16,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from kgreason.base import cores
+from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import Vertices
 from kgreason.people.anonymizers.degree_targets import KEEP, Targets, balance
 from kgreason.people.anonymizers.directed_realization import Unrealizable, realize
@@ -117,7 +118,7 @@ def mutual_links(links: Links, target: Counts, rng: np.random.Generator) -> Link
     return completed(n, Links(made[:, 0], made[:, 1]))
 
 
-@dataclass(frozen=True)
+@record
 class LinkFigures:
     """Changes to one relation; a link of a mutual relation counts as two edges, one in each direction.
 
@@ -143,7 +144,7 @@ class LinkFigures:
     lowered: int
 
 
-@dataclass(frozen=True)
+@record
 class Figures:
     """Changes by the generalization.
 
@@ -166,7 +167,7 @@ class Figures:
         return dataclasses.asdict(self)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Generalized:
     """A generalized graph.
 
@@ -269,7 +270,7 @@ def _figures(original: Links, before: Links, after: Links, lowered: int, n: int)
     )
 
 
-@dataclass(frozen=True)
+@record
 class PeopleRelease:
     """A release of a graph of people and its private mapping.
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ import numpy as np
 
 from kgreason.base.atomic_files import replacing
 from kgreason.base.errors import AnonymizationError, DataError
+from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import Vertices
 from kgreason.people.anonymizers.losses import all_values
 from kgreason.people.model import Counts, PeopleGraph, Texts
@@ -29,7 +30,7 @@ from kgreason.people.model import Counts, PeopleGraph, Texts
 ABSENT = -1  # class of a user in a release without that user
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class History:
     """All users of the last window - 1 releases, with the series of their classes.
 

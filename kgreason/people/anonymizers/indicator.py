@@ -16,13 +16,13 @@ THESIS, sections 4.2, 4.3.2 (equation 4.1) and 4.5.4.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.errors import AnonymizationError, TooLargeError
+from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import Vertices
 from kgreason.people.anonymizers.losses import all_values
 from kgreason.people.model import PeopleGraph
@@ -36,7 +36,7 @@ _RATE = 0.004
 _MEAN, _SQUARE, _LITTLE = 0.9, 0.99, 1e-8
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Bilinear:
     """f over the values 0 .. p-1 of all attributes.
 

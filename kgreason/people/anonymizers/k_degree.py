@@ -16,12 +16,11 @@ Liu and Terzi, "Towards identity anonymization on graphs", SIGMOD 2008, sections
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from kgreason.base.errors import AnonymizationError, NotRealizable
 from kgreason.base.progress import SILENT, Progress
+from kgreason.base.records import record
 from kgreason.people.anonymizers.degree_sequence import anonymous_degrees
 from kgreason.people.anonymizers.generalization import PeopleRelease, publish
 from kgreason.people.anonymizers.undirected_realization import (
@@ -65,7 +64,7 @@ _FEW = 8  # missing ends up to which other vertices of equal degree are drawn
 _DRAWN = 5  # most such draws
 
 
-@dataclass(frozen=True)
+@record
 class Figures:
     """Effort and changes of an anonymization.
 
@@ -89,7 +88,7 @@ class Figures:
     kept: int
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Made:
     """A k-degree anonymous graph: its edges, and the degree of each vertex."""
 

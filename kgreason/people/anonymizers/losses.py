@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,6 +22,7 @@ import numpy.typing as npt
 from kgreason.base.cores import cores, each
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.jit import DoubleRows, Doubles, Ints, SingleRows, inlined, kernel
+from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import Vertices
 from kgreason.people.anonymizers.user_distances import Clusters, Distances
 from kgreason.people.model import Attribute, Numbers, PeopleGraph
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Values:
     """Users and their values 0 .. p-1, numbered attribute by attribute.
 

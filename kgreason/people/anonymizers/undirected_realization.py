@@ -31,13 +31,12 @@ problem of `relaxed` by a graph from the degrees alone and switches of two edges
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.errors import NotRealizable
 from kgreason.base.jit import Ints, Rows, inlined, kernel
+from kgreason.base.records import record
 from kgreason.people.anonymizers import alternating_rows
 from kgreason.people.anonymizers.alternating_rows import ADDED, FREE, KEPT, LOST, Graph, Search
 from kgreason.people.model import Counts
@@ -103,7 +102,7 @@ def join_all(
 _LISTED = 6  # most degrees listed in a message
 
 
-@dataclass(frozen=True)
+@record
 class Obstacle:
     """Reason why no graph has given degrees.
 

@@ -7,7 +7,6 @@ other libraries, which need the whole matrix, request all.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
@@ -16,6 +15,7 @@ import numpy.typing as npt
 
 from kgreason.base.cores import cores, each
 from kgreason.base.jit import Ints, SingleRows, Singles, kernel
+from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import Vertices
 from kgreason.people.model import Numbers
 
@@ -35,7 +35,7 @@ class Distance(Protocol):
         """Distances from some users to others (`None`: to all), float32, shape (rows, columns)."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Among:
     """A distance restricted to some users, renumbered."""
 
@@ -81,7 +81,7 @@ def _nearest_rows(rows: SingleRows, users: Ints, start: Ints, found: Ints, near:
 _BLOCK = 1 << 22  # distances held at a time by each core: 16 MB
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Neighbours:
     """The nearest other users of each user, nearest first; ties by number.
 

@@ -11,11 +11,12 @@ KDEGREE and Liu and Terzi, "Towards identity anonymization on graphs", SIGMOD 20
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from kgreason.base.errors import AnonymizationError
+from kgreason.base.records import record
 from kgreason.graph import measures
 from kgreason.graph.measures import keys, pairs
 from kgreason.people.model import Counts, PeopleGraph, links_of
@@ -44,7 +45,7 @@ NEEDED_EDGES = "edges: whether all original edges are in the release"
 NEEDED_OVER = "names: whether users keep their released names"
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Demands:
     """The k of each user, at least 1: of the original users, or else of the released ones."""
 

@@ -8,12 +8,12 @@ THESIS, definitions 1, 6, 18 and 19: I(u), and the series of it over several rel
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.base.records import record
 from kgreason.graph.refinement import multisets, paired
 from kgreason.people.model import Counts, PeopleGraph
 from kgreason.people.verification.verdict import Figures
@@ -46,7 +46,7 @@ def degrees(graph: PeopleGraph) -> Classes:
     return reduce(paired, columns, np.zeros(graph.n, dtype=np.int64))
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class History:
     """Users and their information over several releases.
 

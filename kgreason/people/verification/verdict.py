@@ -6,13 +6,14 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from kgreason.base.printable import Displayed
+from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import Vertices
 from kgreason.people.model import PeopleGraph
 from kgreason.people.settings import PeopleModel
 from kgreason.release.verdicts import Examined, Item
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Source:
     """The original of a release and the mapping.
 
@@ -23,7 +24,7 @@ class Source:
     mapping: Vertices
 
 
-@dataclass(frozen=True)
+@record
 class Rows:
     """Defects of the rows of a written release, which the graph, a set of triples, does not show.
 
@@ -35,7 +36,7 @@ class Rows:
     examples: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Published:
     """A release to verify.
 
@@ -60,7 +61,7 @@ class Published:
     files: Item | None = None
 
 
-@dataclass(frozen=True)
+@record
 class Figures:
     """Sizes of the equivalence classes of users.
 

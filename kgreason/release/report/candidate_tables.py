@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.base.records import record
 from kgreason.release.report.report_data import Figure, Item, Table
 from kgreason.release.verdicts import NORMAL
 
@@ -25,7 +26,7 @@ KEY = (
 NONE = "–"  # not computed
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class CandidateSets:
     """Candidates of each target in one graph.
 

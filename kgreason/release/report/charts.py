@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.base.records import record
 from kgreason.release.report.report_data import Chart, Picture
 
 G = TypeVar("G")
@@ -99,7 +99,7 @@ def _shares(side: npt.NDArray[np.generic] | None, edges: npt.NDArray[np.float64]
     return tuple(np.round(counts / max(len(side), 1), 4).tolist())
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Bar:
     """A bar of the series ``before`` or ``after``, and its description."""
 
@@ -111,7 +111,7 @@ class Bar:
     description: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DrawnChart:
     """A chart in drawing units: bars in the order of the bins, and texts with their positions.
 
@@ -178,7 +178,7 @@ def percent(share: float) -> str:
     return f"{'<0.01' if text == '0' and value > 0 else text}\xa0%"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DrawnEdge:
     """An edge: its ends, its line (the ``d`` of a path), 1-based width class, and description."""
 
@@ -190,7 +190,7 @@ class DrawnEdge:
     description: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DrawnPicture:
     """Positions and labels of vertices, edges, and whether widths represent weights."""
 

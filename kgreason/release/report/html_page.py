@@ -10,7 +10,6 @@ import base64
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from itertools import groupby
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgreason.base import caches
 from kgreason.base.atomic_files import replacing
+from kgreason.base.records import record
 from kgreason.release.digests import JSON, digests, with_digests
 from kgreason.release.report.charts import drawn_chart, drawn_picture, percent, short
 from kgreason.release.report.report_data import (
@@ -151,7 +151,7 @@ def shown(value: object, width: int = 100) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in characters)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Head:
     """A table head cell: its text, column span and row span."""
 

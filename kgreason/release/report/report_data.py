@@ -19,6 +19,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from kgreason.base.errors import ReleaseError
 from kgreason.base.printable import Displayed
+from kgreason.base.records import record
 from kgreason.release.digests import parsed_json
 from kgreason.release.verdicts import State
 
@@ -28,7 +29,7 @@ HINT = "take the report.json of the folder as anonymize wrote it, or anonymize a
 DOCUMENTATION = "docs/"  # where the documentation is, relative to the project
 
 
-@dataclass(frozen=True)
+@record
 class Figure:
     """One figure and its interpretation.
 
@@ -60,7 +61,7 @@ class Figure:
     key: bool = False
 
 
-@dataclass(frozen=True)
+@record
 class Table:
     """Rows of text; numeric cells are aligned as numbers."""
 
@@ -72,7 +73,7 @@ class Table:
     note: str = ""
 
 
-@dataclass(frozen=True)
+@record
 class Chart:
     """Two distributions over the same bins, as bars side by side.
 
@@ -98,7 +99,7 @@ class Chart:
     note: str = ""
 
 
-@dataclass(frozen=True)
+@record
 class Picture:
     """A drawing of a graph or of a sample of it.
 
@@ -125,7 +126,7 @@ class Picture:
     note: str = ""
 
 
-@dataclass(frozen=True)
+@record
 class Finding:
     """A condition that was checked: its state, the finding, and witnesses if it does not hold."""
 
@@ -139,7 +140,7 @@ class Finding:
 Item = Figure | Table | Chart | Picture | Finding
 
 
-@dataclass(frozen=True)
+@record
 class Section:
     """A section of a report: a title, an introduction, and items."""
 
@@ -184,7 +185,7 @@ class Report(Displayed):
 # --- glossary and texts ---
 
 
-@dataclass(frozen=True)
+@record
 class Term:
     """A glossary term of the reports: name, one or two sentences, and page and section below `DOCUMENTATION`."""
 

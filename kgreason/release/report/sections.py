@@ -5,11 +5,12 @@ from __future__ import annotations
 import platform
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kgreason.base.records import record
 from kgreason.base.resources import VERSION
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
 from kgreason.release.report.charts import Series, series_charts
@@ -28,7 +29,7 @@ FRESH = "none: drawn by the operating system"
 ORDER: list[State] = ["fails", "undecided", "given up", "holds"]
 
 
-@dataclass(frozen=True)
+@record
 class Run:
     """Parameters of an anonymization call: parameters by name (plain data for JSON), seed, and rules if any.
 
