@@ -38,7 +38,7 @@ LARGE_HINT = "map the column as string, or as double, which rounds"
 UNFIT_HINT = "take other columns by columns=, or write this one as text or numbers where the table is made"
 
 
-@dataclass(eq=False, repr=False)
+@dataclass
 class CastError(Exception):
     """First value of a column that cannot be converted, and the number of such values."""
 

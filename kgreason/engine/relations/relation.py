@@ -103,7 +103,7 @@ class Index:
     def _lengthen(self, words: int) -> None:
         if words >> 31:  # entries hold two positions in one word
             raise memory.Exhausted("an index of a predicate has more than 2^31 values")
-        lengthen(self, "arena", words + max(words // SPARE, min(words, 4 * CHUNK)))
+        lengthen(self, "arena", words + max(words // SPARE, min(words, CHUNK)))
 
     def _address(self, rows: Rows) -> None:
         """Rebuild the slots with room for the keys of `rows`: addressed by value if these are small, else hashed."""
@@ -272,7 +272,7 @@ class Relation:
         need = self.count + rows
         if need > len(self.buffer):
             # while views of the buffer exist it cannot be resized in place, probably also the next times
-            lengthen(self, "_buffer", need + max(need // SPARE, min(need, 2 * CHUNK)), 2 * self.count)
+            lengthen(self, "_buffer", need + max(need // SPARE, min(need, CHUNK // 2)), 2 * self.count)
         if self._matrix is not None or (self._slots.full(need) and self._densify()):
             return
         # loaded rows are hashed at the first insertion
