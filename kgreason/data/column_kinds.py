@@ -244,7 +244,9 @@ def almost_numbers(table: Selected, shape: Shape) -> tuple[str, ...]:
 def _almost_number(table: Selected, shape: Shape, position: int) -> str | None:
     column = table.present(position)
     raw, name = table.raw, table.names[position]
-    if name in raw.texts:
+    if name in raw.texts or not len(column) or not is_text(column):
+        return None
+    if infer(column, table.options.decimal) is not Kind.STRING:
         return None
     if (value := _other_point(column, table.options.decimal)) is not None:
         cure = DECIMAL_POINT if table.options.decimal == "," else DECIMAL_COMMA
@@ -283,8 +285,6 @@ def _almost_number(table: Selected, shape: Shape, position: int) -> str | None:
 
 def _other_point(column: Column, decimal: str) -> str | None:
     """First number with the other decimal separator, if the column holds only such and plain numbers."""
-    if not is_text(column) or not len(column):
-        return None
     if not all_fit(column, NUMBER if decimal == "," else COMMA_NUMBER):
         return None
     odd = np.flatnonzero(~fits(column, NUMBERS[decimal]))
@@ -294,8 +294,6 @@ def _other_point(column: Column, decimal: str) -> str | None:
 def _odd_cells(column: Column, decimal: str) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
     """Rows of the few non-numeric cells; digits with leading zeros, or more than 18 digits, are names."""
     none = np.empty(0, dtype=np.intp)
-    if not is_text(column) or not len(column) or infer(column, decimal) is not Kind.STRING:
-        return none
     most = min(max(_FEW, len(column) // _PART), len(column) // 2)
     if np.count_nonzero(~fits(column.slice(0, 2 * most + 1), PLAIN_NUMBERS[decimal])) > most:
         return none  # early exit: most name columns are decided by a sample

@@ -9,6 +9,7 @@ answers nearby are regained.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -160,9 +161,8 @@ def sides_kept(target: Vertices, old: Weights, new: Units, cuts: Cuts) -> Flags:
     (array([False, False]), array([ True,  True]))
     """
     kept = np.ones(len(target), dtype=np.bool_)
-    for rows, masks in _subsets(target):
-        masks = masks[1:]  # the empty sum does not move
-        before, after = masks @ old[rows], masks @ new[rows]
+    for rows in _by_degree(target):
+        before, after = _sums(old[rows])[1:], _sums(new[rows])[1:]  # the empty sum does not move
         fine = np.ones(rows.shape[1], dtype=np.bool_)
         for value, above in zip(cuts.value.tolist(), cuts.above.tolist(), strict=True):
             beyond = before > value + (-_TIE if above else _TIE)
@@ -185,9 +185,9 @@ def room_below(target: Vertices, weights: Units, n: int, cuts: Cuts) -> npt.NDAr
         return room
     values = cuts.value * GRID - 0.5
     room[:] = min(values[values > 0], default=np.inf)
-    for rows, masks in _subsets(target):
+    for rows in _by_degree(target):
         here = target[rows[0]]
-        sums = masks @ weights[rows]
+        sums = _sums(weights[rows])
         for value in values.tolist():
             left = value - sums
             least = np.where(left > 0, left, np.inf).min(axis=0)
@@ -197,20 +197,30 @@ def room_below(target: Vertices, weights: Units, n: int, cuts: Cuts) -> npt.NDAr
     return room
 
 
-def _subsets(target: Vertices) -> Iterator[tuple[Vertices, npt.NDArray[np.float64]]]:
-    """Edges into vertices of one in-degree d, shape (d, vertices), and 0-1 rows of subsets, shape (subsets, d)."""
+def _by_degree(target: Vertices) -> Iterator[Vertices]:
+    """Edges into vertices of one in-degree d, shape (d, vertices)."""
     order = ascending(target)
     first = np.flatnonzero(np.diff(target[order], prepend=-1))
     degree = np.diff(np.append(first, len(target)))
     for d in np.flatnonzero(np.bincount(degree)).tolist():
-        if d <= _SUBSETS:
-            masks = (np.arange(1 << d)[:, None] >> np.arange(d) & 1).astype(np.float64)
-        else:
-            masks = np.concatenate([np.zeros((1, d)), np.ones((1, d)), 1 - np.eye(d)])
         starts = first[degree == d]
-        step = max(1, _AT_ONCE // len(masks))
+        step = max(1, _AT_ONCE >> d if d <= _SUBSETS else _AT_ONCE // d)
         for begin in range(0, len(starts), step):
-            yield order[starts[begin : begin + step] + np.arange(d)[:, None]], masks
+            yield order[starts[begin : begin + step] + np.arange(d)[:, None]]
+
+
+def _sums(weights: Weights | Units) -> Weights | Units:
+    """Sums of subsets of rows, the empty one first: all subsets of up to 10 rows, else all rows and all but one."""
+    if len(weights) <= _SUBSETS:
+        found: Weights = _all_subsets(len(weights)) @ weights
+        return found
+    total = weights.sum(axis=0, keepdims=True)
+    return np.concatenate([np.zeros_like(total), total, total - weights])
+
+
+@cache
+def _all_subsets(d: int) -> npt.NDArray[np.float64]:
+    return (np.arange(1 << d)[:, None] >> np.arange(d) & 1).astype(np.float64)
 
 
 def fitted_sums(
