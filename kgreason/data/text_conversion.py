@@ -335,12 +335,17 @@ def _usual_integers(column: Column) -> Codes | None:
 
     This takes 0.03 µs for a text, where a regular expression takes 0.11 µs.
     """
+    offsets, letters = string_buffers(column)
+    letters = letters[offsets[0] : offsets[-1]]
+    for some in (letters[:_FIRST], letters):  # a cast takes 2 µs for each text that it refuses
+        if not ((some - ord("0") < 10) | (some == ord("-"))).all():
+            return None
     try:
         values: Codes = as_numpy(column.cast(pa.int64()))
     except pa.ArrowInvalid:
         return None
     digits = np.searchsorted(_POWERS, np.abs(values), side="right") + 1
-    usual = (np.diff(string_buffers(column)[0]) == digits + (values < 0)) & (digits <= len(_POWERS))
+    usual = (np.diff(offsets) == digits + (values < 0)) & (digits <= len(_POWERS))
     return values if usual.all() else None
 
 

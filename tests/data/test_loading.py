@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tempfile
@@ -53,6 +54,30 @@ def test_numbers_are_told_as_by_regular_expressions(cells: list[str], split: int
         assert coded(column, Kind.DOUBLE).view(np.float64).tolist() == list(map(float, cells))
     else:
         assert infer(column) is not Kind.INT
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "0",
+        "-0",
+        "007",
+        "0x1F",
+        "+5",
+        " 5",
+        "9" * 18,
+        "-" + "9" * 18,
+        "9" * 19,
+        "-" + "9" * 19,
+        "--5",
+        "5-",
+        "-",
+        "٣",
+    ],
+)
+def test_integers_have_one_usual_form(cell: str) -> None:
+    column = plain(pa.array(["10", cell, "-3"]))
+    assert (infer(column) is Kind.INT) == (re.fullmatch("-?(0|[1-9][0-9]{0,17})", cell.strip()) is not None)
 
 
 @quick
