@@ -11,13 +11,12 @@ from functools import lru_cache
 from typing import Literal
 
 from kgreason.base.printable import hidden, printable
-from kgreason.base.records import record
 
 Source = str | Mapping[str, str] | None
 """The text that spans point into: of one file, or of each file by its name."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Span:
     """Range of text in a file; lines and columns start at 1, the end is exclusive."""
 
@@ -31,7 +30,7 @@ class Span:
         return f"{self.file}:{self.line}:{self.column}"
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Diagnostic:
     """Error or warning about a program.
 
@@ -122,7 +121,7 @@ class KgreasonError(Exception):
     """Base of all errors that a user can cause."""
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False)
 class _HintedError(KgreasonError):
     message: str
     hint: str | None = None
@@ -135,7 +134,7 @@ class CallError(_HintedError, TypeError):
     """An argument of a Python function of kgreason has a wrong type."""
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False)
 class ProgramError(KgreasonError):
     """Invalid rule file; holds all diagnostics at once, and the texts that their spans point into."""
 
@@ -151,7 +150,7 @@ def render_all(diagnostics: Iterable[Diagnostic], source: Source) -> str:
     return "\n\n".join(d.render(source) for d in diagnostics)
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False)
 class DataError(KgreasonError):
     """Invalid value or row of an input file.
 
@@ -175,7 +174,7 @@ class DataError(KgreasonError):
         return _shown(f"{where}:{column} {self.message}", self.hint)
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False)
 class EvaluationError(KgreasonError):
     """Rules that cannot be evaluated on this data; names the rule and, if there is one, the variable binding."""
 

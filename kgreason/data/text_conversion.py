@@ -48,7 +48,7 @@ MARK = re.compile(r"[^\W\d]{1,12}|[^\w\s]{1,3}|[nN][./]?[aAkK][.]?")
 ABSENT = re.compile(r"\W*|\\N|n[./]?[ak]\.?|nan|null|none|nil|missing|unknown", re.IGNORECASE)
 """Words and symbols that usually mean a missing value."""
 
-_POWERS = 10 ** np.arange(1, 19)  # beyond the last one, integers have more than 18 digits
+_POWERS = 10 ** np.arange(1, 19)  # from the last one on, integers have more than 18 digits
 _FIRST = 1000  # cells that usually show whether a column holds numbers
 
 DECIMAL_COMMA = "if the comma is the decimal point, say decimal=, (in @bind: decimal=',')"
@@ -331,15 +331,17 @@ def _integers(column: Column) -> Codes:
 
 
 def _usual_integers(column: Column) -> Codes | None:
-    """Integers of texts that are as Python writes integers, of at most 18 digits; `None` if some text is not.
+    """Values of a column of integers in canonical form with at most 18 digits; `None` if a cell has another form.
 
-    This takes 0.03 µs for a text, where a regular expression takes 0.11 µs.
+    This takes 0.03 µs for a cell, where a regular expression takes 0.11 µs.
     """
+    if not fits(column.slice(0, _FIRST), INTEGER).all():
+        return None
     offsets, letters = string_buffers(column)
     letters = letters[offsets[0] : offsets[-1]]
-    for some in (letters[:_FIRST], letters):  # a cast takes 2 µs for each text that it refuses
-        if not ((some - ord("0") < 10) | (some == ord("-"))).all():
-            return None
+    if not ((letters - ord("0") < 10) | (letters == ord("-"))).all():
+        return None  # the cast would take 2 µs for each cell that it refuses
+    memory.claim(24 * len(column))
     try:
         values: Codes = as_numpy(column.cast(pa.int64()))
     except pa.ArrowInvalid:

@@ -170,7 +170,7 @@ def _with_files(body: str, files: Mapping[str, str]) -> str:
 
 
 def changed_files(folder: Path) -> list[str] | None:
-    """Names of files in a folder that differ from those written; `None` if the folder has no valid `JSON`."""
+    """Names of files in a folder that differ from those written; `None` without a `JSON` that ends with their list."""
     try:
         text = (folder / JSON).read_text(encoding="utf-8")
         # the text itself is compared: to parse and write a private report takes 0.02 s

@@ -240,7 +240,10 @@ def _texts(folder: Path, contents: Contents) -> Iterator[str]:
     marked = (folder / UNVERIFIED).exists()
     if marked and (folder / UNVERIFIED).read_bytes():
         yield f"{UNVERIFIED}: it is not empty"
-    if changed := changed_files(folder):
+    changed = changed_files(folder)
+    if changed is None and (folder / JSON).is_file():
+        changed = [JSON]
+    if changed:
         yield from (f"{name}: not as it was written, by the digests in {JSON}" for name in changed)
         return
     unlike: list[list[str]] = []

@@ -1296,6 +1296,7 @@ def test_a_number_too_long_for_an_integer_is_said(write: Callable[..., Path]) ->
     assert said.said == []
 
 
+@pytest.mark.slow
 def test_fields_of_many_letters_and_open_quotes(write: Callable[..., Path]) -> None:
     program = "q(X) :- p(X, Y)."
     long = "x" * 200_000

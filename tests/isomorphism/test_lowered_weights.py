@@ -51,6 +51,7 @@ def test_weights_fall_to_the_bound_and_no_lower_than_they_must(
             assert cuts.side(lowered)[leader] == cuts.side(weights)[leader] or weights[leader] > 0.9
 
 
+@pytest.mark.slow
 def test_the_choice_is_the_best_of_all() -> None:
     """Seven owners, seven companies with two majorities each: every choice of who keeps his is judged."""
     worse = 0

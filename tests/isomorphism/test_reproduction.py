@@ -310,6 +310,7 @@ def test_rules_ask_the_papers_queries(program: str, q: float) -> None:
     assert {row[0] for row in found.rows("two_q_owns")} == ({"a", "d"} if q == 0 else {"a"})
 
 
+@pytest.mark.slow
 def test_drawn_graphs_are_as_large_as_was_asked_for(parts: SimpleNamespace, tmp_path: Path) -> None:
     edges = [(f"u{i}", f"m{j}", (i + j) % 5 + 1) for i in range(20) for j in range(30)]
     (tmp_path / "all.csv").write_text("u,m,w\n" + "".join(f"{u},{m},{w}\n" for u, m, w in edges))
@@ -451,6 +452,7 @@ def texts(file: Path) -> set[str]:
     return {"".join(element.itertext()).strip() for element in root.iter() if element.tag.endswith("text")}
 
 
+@pytest.mark.slow
 def test_plots_name_their_axes(parts: SimpleNamespace, made: Any, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     lines(parts, made, added=lambda method, x: 200.0 if method == "klone" else x)

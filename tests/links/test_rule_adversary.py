@@ -388,7 +388,7 @@ def test_places_are_pairs_of_the_right_clusters(
     assert again.count.tolist() == found.count.tolist()
 
 
-@pytest.mark.parametrize("count", [2, 5])
+@pytest.mark.parametrize("count", quick(1, [5, 2]))
 def test_all_ways_to_take_slots_are_equally_likely(count: int) -> None:
     """Few of many slots are drawn one by one, many of few by shuffling; each pair of links is as likely as any."""
     rng = np.random.default_rng(count)

@@ -235,6 +235,7 @@ def test_original_edges_are_taken_back_where_that_keeps_more() -> None:
         assert len(pairs(found) & set(edges)) == most_kept(n, set(edges), out, into)
 
 
+@pytest.mark.slow
 def test_kept_and_added_edges_are_drawn_at_random() -> None:
     """Nothing of the order of users is left: each edge of equals is kept, each pair added, about as often."""
     n, rng = 8, np.random.default_rng(3)
@@ -385,6 +386,7 @@ def read(path) -> tuple[int, Links]:
     return len(users), distinct_links(len(users), *ends.reshape(2, -1))
 
 
+@pytest.mark.slow
 def test_email_loses_little(real_data) -> None:
     n, links = read(real_data / "social" / "email-Eu-core.txt")
     assert (n, len(links)) == (1_005, 24_929)

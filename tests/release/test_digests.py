@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -305,3 +307,32 @@ def test_a_report_lists_the_files_as_they_were_written(
     at = place % len(text)
     (folder / JSON).write_bytes((text[:at] + ("0" if text[at] != "0" else "1") + text[at + 1 :]).encode())
     assert changed_files(folder) != []
+
+
+def listed(text: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("edit", "expected"),
+    [
+        (lambda text: text, []),
+        (lambda text: text + "\n", [JSON]),
+        (lambda text: text.removesuffix("\n"), [JSON]),
+        (lambda text: text.replace("\n", "\r\n"), [JSON]),
+        (lambda text: "\ufeff" + text, [JSON]),
+        (lambda text: text.replace('"a"', '"b"'), [JSON]),
+        (lambda text: text.replace('  "format"', '  "files": {},\n  "format"'), [JSON]),
+        (lambda text: text[: len(text) // 2], None),
+        (lambda text: json.dumps(json.loads(text)), None),
+        (lambda text: json_text(dict(reversed(listed(text).items()))), None),
+        (lambda text: text.replace(listed(text)["files"]["own.csv"], 64 * "0"), ["own.csv"]),
+        (lambda _: "", None),
+    ],
+)
+def test_edits_of_the_report(tmp_path: Path, edit: Callable[[str], str], expected: list[str] | None) -> None:
+    (tmp_path / "own.csv").write_text("a,b,0.7\n")
+    text = with_digests({"format": 1, "name": "a"}, digests(tmp_path))
+    (tmp_path / JSON).write_bytes(edit(text).encode())
+    assert changed_files(tmp_path) == expected

@@ -16,7 +16,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kgreason.base import caches, errors
+from kgreason.base import caches, errors, records
 from kgreason.base.resources import resource
 from kgreason.language import values
 
@@ -51,6 +51,7 @@ def read(
 @cache
 def _sources() -> tuple[object, ...]:
     """Version of Python and of the files on which trees depend."""
-    grammar, others = resource("grammars", "vadalog.lark"), map(Path, (errors.__file__, values.__file__))
+    grammar = resource("grammars", "vadalog.lark")
+    others = map(Path, (errors.__file__, records.__file__, values.__file__))
     found = (path.stat() for path in chain([grammar], others, sorted(Path(__file__).parent.glob("*.py"))))
     return sys.version, *((each.st_size, each.st_mtime_ns) for each in found)
