@@ -40,7 +40,12 @@ SAME_GENERATION = "g(X, Y) :- up(X, P), up(Y, P). g(X, Y) :- g(A, B), up(X, A), 
 def threads(number: int, dense: bool = False) -> Iterator[None]:
     """Share everything among a number of threads, in pieces and steps as small as possible."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in ("kgreason.base.cores", rule_pipeline.__name__, shared_rows.__name__):
+        for module in (
+            "kgreason.base.cores",
+            fixpoint.__name__,
+            rule_pipeline.__name__,
+            shared_rows.__name__,
+        ):
             patch.setattr(f"{module}.cores", lambda: number)
         patch.setattr(rule_pipeline, "LEAST", 1)
         patch.setattr(rule_pipeline, "TASK", 0)
@@ -112,7 +117,12 @@ def test_large_rounds_are_shared_by_themselves() -> None:
     found = []
     for number in (1, 2, 5):
         with pytest.MonkeyPatch.context() as patch:
-            for module in ("kgreason.base.cores", rule_pipeline.__name__, shared_rows.__name__):
+            for module in (
+                "kgreason.base.cores",
+                fixpoint.__name__,
+                rule_pipeline.__name__,
+                shared_rows.__name__,
+            ):
                 patch.setattr(f"{module}.cores", lambda number=number: number)
             patch.setattr(shared_rows, "each", counted)
             found.append(derived(program, facts))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 import numpy as np
 
@@ -156,6 +156,7 @@ class Relation:
         self._matrix_columns = 0
         self._hashed = 0
         self.tried = 0  # rows that were inserted or known
+        self._read = False  # whether other threads may read the buffer
 
     @property
     def buffer(self) -> Rows:
@@ -168,6 +169,20 @@ class Relation:
     @buffer.setter
     def buffer(self, rows: Rows) -> None:
         self._buffer = rows
+
+    @property
+    def buffered(self) -> bool:
+        """Whether the rows are in the buffer, not in columns."""
+        return self._buffer is not None
+
+    @contextmanager
+    def read_by_others(self) -> Iterator[None]:
+        """Let other threads read the rows within the block: the buffer grows by copies, not in place."""
+        self._read = True
+        try:
+            yield
+        finally:
+            self._read = False
 
     def adopt(self, columns: tuple[Codes, ...]) -> None:
         """Replace the content by the distinct rows of some columns; no rows can be added afterwards."""
@@ -272,7 +287,10 @@ class Relation:
         need = self.count + rows
         if need > len(self.buffer):
             # while views of the buffer exist it cannot be resized in place, probably also the next times
-            lengthen(self, "_buffer", need + max(need // SPARE, min(need, CHUNK // 2)), 2 * self.count)
+            if self._read:
+                self.buffer = grown(self.buffer, max(need, 2 * self.count))
+            else:
+                lengthen(self, "_buffer", need + max(need // SPARE, min(need, CHUNK // 2)), 2 * self.count)
         if self._matrix is not None or (self._slots.full(need) and self._densify()):
             return
         # loaded rows are hashed at the first insertion

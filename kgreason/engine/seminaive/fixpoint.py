@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from time import perf_counter
@@ -16,7 +17,7 @@ from time import perf_counter
 import numpy as np
 
 from kgreason.base import memory
-from kgreason.base.cores import each
+from kgreason.base.cores import cores, each
 from kgreason.base.errors import EvaluationError
 from kgreason.base.progress import Progress
 from kgreason.engine.chase.nulls import Nulls
@@ -31,7 +32,8 @@ from kgreason.engine.statistics import StratumStats, visible
 from kgreason.language.syntax.syntax_tree import Constant
 from kgreason.language.values import elements
 
-MANY = 1 << 14  # new facts of a round from which relations extend their indexes at once
+MANY = 1 << 14  # facts of a round from which threads extend the indexes, and apply rules of different heads
+SHARED = 1 << 22  # most facts of a relation that grows by copies, as threads read it
 OnRound = Callable[[Mapping[str, Relation]], None]
 
 
@@ -61,7 +63,6 @@ class Fixpoint:
         self.round = 1
         self.walks = 0
         self.given = 0  # codes from here on are of values made by recursive rules
-        self.current: Rule | None = None  # rule under evaluation
         self.relations = [self.by_name[p] for p in sorted(self.plan.predicates) if p in self.by_name]
         self.rules = [
             (Aggregating if rule.rule.aggregation else Plain)(
@@ -76,7 +77,7 @@ class Fixpoint:
         try:
             self._rounds(progress)
         except MemoryError as error:
-            rule = self.current or max(self.rules, key=lambda rule: rule.facts)
+            rule = max(self.rules, key=lambda rule: rule.facts)
             raise self._exhausted(rule, error) from None
         for relation in self.relations:
             relation.settle()
@@ -102,7 +103,7 @@ class Fixpoint:
             if self.plan.inventive:
                 self._check(recursive, self.round + 1)
             self.round += 1
-            progress.advance(sum(map(self._apply, recursive)))
+            progress.advance(self._apply_all(recursive))
 
     def _separately(self, plan: ir.Separable, progress: Progress) -> bool:
         """Evaluate a separable stratum value by value; `False` if the data do not allow it."""
@@ -148,11 +149,27 @@ class Fixpoint:
         return np.concatenate([nothing, *(batch.copy() for batch in pipeline.run())]), kind
 
     def _apply(self, rule: Rule) -> int:
-        self.current = rule
-        return rule.apply(self.round)
+        try:
+            return rule.apply(self.round)
+        except MemoryError as error:
+            raise self._exhausted(rule, error) from None
+
+    def _apply_all(self, rules: Sequence[Rule]) -> int:
+        """Apply recursive rules, those of different heads beside each other where this is safe and pays."""
+        by_head: dict[str, list[Rule]] = {}
+        for rule in rules:
+            by_head.setdefault(rule.plan.rule.head.predicate, []).append(rule)
+        recent = sum(relation.seen - relation.stable for relation in self.relations)
+        most = max(relation.count for relation in self.relations)
+        pays = len(by_head) > 1 and cores() > 1 and recent >= MANY and most <= SHARED
+        if not (pays and all(rule.reads for rule in rules)):
+            return sum(map(self._apply, rules))
+        with ExitStack() as stack:
+            for relation in self.relations:
+                stack.enter_context(relation.read_by_others())
+            return sum(each(lambda some: sum(map(self._apply, some)), by_head.values()))
 
     def _turn(self) -> bool:
-        self.current = None
         several = len(self.relations) > 1 and sum(r.count - r.seen for r in self.relations) >= MANY
         # not any() of a generator: every relation must turn
         recent = each(Relation.turn, self.relations) if several else [r.turn() for r in self.relations]

@@ -69,6 +69,12 @@ class Rule(ABC):
     def build(self, line: ir.Line, pipeline: Pipeline) -> None:
         """Add the stages of a line to its pipeline."""
 
+    @property
+    def reads(self) -> bool:
+        """Whether the rule changes nothing but its head, by new rows; creates the indexes of its pipelines."""
+        plain = self.plan.rule.aggregation is None and self.head.fluid is None
+        return plain and all(pipeline.reads for _, pipeline in self.lines)
+
     def apply(self, number: int) -> int:
         """Apply the rule to recent facts, or to all if it is not recursive; returns the number of new facts."""
         start = perf_counter()

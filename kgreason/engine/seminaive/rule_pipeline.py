@@ -62,6 +62,11 @@ class Pipeline:
         return self.nulls.symbols
 
     @property
+    def reads(self) -> bool:
+        """Whether the stages only read, and relations whose rows are in a buffer."""
+        return self.splits and all(lookup.probe.index.relation.buffered for lookup in self.lookups)
+
+    @property
     def omitted(self) -> int:
         """Number of rows so far that the last lookup has omitted because they are known."""
         return self.lookups[-1].omitted if self.lookups else 0
