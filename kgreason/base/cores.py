@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, suppress
 from contextvars import copy_context
 from functools import cache, partial
 from threading import get_ident
@@ -86,6 +86,13 @@ def together(work: Callable[[], R], tasks: int, stop: Callable[[], object], step
     finally:
         wait([done for done in running if not done.cancel()])
         shares.clear()  # queue entries not started remain, but release their data
+
+
+def consumed(waiting: deque[T]) -> Iterator[T]:
+    """Tasks that this thread takes from those that several threads share."""
+    with suppress(IndexError):
+        while True:
+            yield waiting.popleft()
 
 
 def each(work: Callable[[T], R], items: Iterable[T], steps: int = FEW) -> list[R]:

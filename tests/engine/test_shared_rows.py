@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
+from kgreason.base import memory
 from kgreason.base.errors import EvaluationError
 from kgreason.engine.limits import Limits
 from kgreason.engine.relations import relation
@@ -128,3 +129,21 @@ def test_large_rounds_are_shared_by_themselves() -> None:
             found.append(derived(program, facts))
         assert (shared > 0) == (number > 1)
     assert found[0] == found[1] == found[2]
+
+
+def test_a_failure_ends_the_rules_of_all_heads(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    facts = {p: np.unique(rng.integers(0, 50, (300, 2)), axis=0).tolist() for p in "acls"}
+    calls = 0
+
+    def look() -> None:
+        nonlocal calls
+        calls += 1
+        if calls > 20:
+            raise MemoryError
+
+    with threads(2):
+        monkeypatch.setattr(memory, "look", look)
+        with pytest.raises(EvaluationError, match="not enough memory"):
+            evaluate(load_text(POINTS_TO), Facts.from_rows(facts), goals=["p"])
+        assert calls < 40  # of hundreds

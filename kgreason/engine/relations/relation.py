@@ -130,6 +130,7 @@ CHEAP = 1 << 24
 OFTEN = 4
 MANY = 1 << 14  # fewest rows for a bit matrix
 PIECE = 1 << 20  # rows that are hashed at once
+COPIED = 1 << 22  # most rows by which a buffer grows at once while other threads read it
 FREED = 1 << 17  # rows that are transposed before their memory is freed
 SPARE = 32  # the spare capacity of a large buffer is one row in so many
 
@@ -288,7 +289,7 @@ class Relation:
         if need > len(self.buffer):
             # while views of the buffer exist it cannot be resized in place, probably also the next times
             if self._read:
-                self.buffer = grown(self.buffer, max(need, 2 * self.count))
+                self.buffer = grown(self.buffer, max(need, self.count + min(self.count, COPIED)))
             else:
                 lengthen(self, "_buffer", need + max(need // SPARE, min(need, CHUNK // 2)), 2 * self.count)
         if self._matrix is not None or (self._slots.full(need) and self._densify()):

@@ -8,6 +8,7 @@ F. Bancilhon, R. Ramakrishnan: An amateur's introduction to recursive query proc
 from __future__ import annotations
 
 import sys
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from time import perf_counter
 import numpy as np
 
 from kgreason.base import memory
-from kgreason.base.cores import cores, each
+from kgreason.base.cores import consumed, cores, each, together
 from kgreason.base.errors import EvaluationError
 from kgreason.base.progress import Progress
 from kgreason.engine.chase.nulls import Nulls
@@ -161,13 +162,25 @@ class Fixpoint:
             by_head.setdefault(rule.plan.rule.head.predicate, []).append(rule)
         recent = sum(relation.seen - relation.stable for relation in self.relations)
         most = max(relation.count for relation in self.relations)
-        pays = len(by_head) > 1 and cores() > 1 and recent >= MANY and most <= SHARED
-        if not (pays and all(rule.reads for rule in rules)):
+        spent = [sum(rule.spent for rule in some) for some in by_head.values()]
+        # threads share the rows of each rule as well: that is better where one head takes most of the time
+        pays = len(by_head) > 1 and cores() > 1 and 3 * max(spent) <= 2 * sum(spent)
+        if not (pays and recent >= MANY and most <= SHARED and all(rule.reads for rule in rules)):
             return sum(map(self._apply, rules))
+        waiting = deque(by_head.values())
+
+        def some() -> int:
+            return sum(self._apply(rule) for head in consumed(waiting) for rule in head)
+
+        def stop() -> None:
+            waiting.clear()
+            for rule in rules:
+                rule.stopped = True
+
         with ExitStack() as stack:
             for relation in self.relations:
                 stack.enter_context(relation.read_by_others())
-            return sum(each(lambda some: sum(map(self._apply, some)), by_head.values()))
+            return sum(together(some, len(by_head), stop))
 
     def _turn(self) -> bool:
         several = len(self.relations) > 1 and sum(r.count - r.seen for r in self.relations) >= MANY

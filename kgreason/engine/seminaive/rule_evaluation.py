@@ -48,6 +48,8 @@ class Rule(ABC):
         self.growing = _growing(plan.rule, self.kinds)
         self.symbols = nulls.symbols
         self.facts = self.changed = self.tried = 0
+        self.spent = 0.0  # seconds
+        self.stopped = False  # whether to give up, since another rule failed or the user interrupts
         self.rounds: list[RoundStats] = []
         self.relations = relations
         self._pipeline = Pipeline(relations, kinds, plan.kinds, plan.rule, live, nulls)
@@ -81,6 +83,8 @@ class Rule(ABC):
         self.changed = self.tried = 0
         try:
             for rows in self.derived():
+                if self.stopped:
+                    break
                 if len(rows):
                     self.changed += self._insert(rows)
                     memory.look()
@@ -92,6 +96,7 @@ class Rule(ABC):
 
     def count(self, number: int, tried: int, new: int, seconds: float) -> None:
         """Record the counts of a round, if there are any."""
+        self.spent += seconds
         if tried or new:
             self.facts += new
             self.rounds.append(RoundStats(number, tried, new, seconds))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.base.cores import each, together
+from kgreason.base.cores import consumed, each, together
 from kgreason.graph.sorted_keys import ascending
 from kgreason.isomorphism.verification.isomorphism_classes import Catalogue
 from kgreason.isomorphism.verification.release_index import Adjacency
@@ -24,7 +24,6 @@ from kgreason.isomorphism.verification.subgraph_visits import (
     Share,
     Tree,
     Walker,
-    consumed,
     fill,
     grouped,
     longer,

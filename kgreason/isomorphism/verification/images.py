@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.base.cores import together
+from kgreason.base.cores import consumed, together
 from kgreason.base.progress import Progress
 from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.isomorphism.verification.certified_images import Proof
@@ -33,7 +33,6 @@ from kgreason.isomorphism.verification.subgraph_visits import (
     Orders,
     Share,
     Walker,
-    consumed,
     shares,
     work_of,
 )

@@ -7,12 +7,9 @@ the range.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +21,6 @@ FREE, CHECKED, HANDED, SKIPPED = range(4)  # jobs: treatment of the sets of a pa
 DONE, OUT_FULL, TABLE_FULL = range(3)  # reasons why `_visit` returns
 PART, ROOT, DEPTH, USED, SETTLED, VISITED, LEFT, COUNT = range(8)  # indices in the head of `_visit`
 CHOSEN, NEXT, END, LIMIT, NODE = range(5)  # rows of the path of `_visit`
-T = TypeVar("T")
 Share = tuple[int, int]
 Handler = Callable[[Ints, Ints], None]
 ROWS = 1 << 14  # rows output at once
@@ -336,13 +332,6 @@ def with_roots(adjacency: Adjacency, parts: Sequence[Share]) -> Rows:
     """Shares, each with its first root, shape (shares, 3)."""
     ends = np.array(parts, dtype=np.int64).reshape(-1, 2)
     return np.column_stack([ends, adjacency.indptr.searchsorted(ends[:, 0], side="right") - 1])
-
-
-def consumed(waiting: deque[T]) -> Iterator[T]:
-    """Tasks that this thread takes from those that several threads share."""
-    with suppress(IndexError):
-        while True:
-            yield waiting.popleft()
 
 
 def grouped(parts: Sequence[Share], tasks: int = TASKS) -> list[Sequence[Share]]:
