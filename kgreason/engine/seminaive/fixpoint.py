@@ -157,15 +157,16 @@ class Fixpoint:
 
     def _apply_all(self, rules: Sequence[Rule]) -> int:
         """Apply recursive rules, those of different heads beside each other where this is safe and pays."""
+        if len(self.relations) == 1 or sum(r.seen - r.stable for r in self.relations) < MANY:
+            return sum(map(self._apply, rules))  # first of all, as there may be many small rounds
         by_head: dict[str, list[Rule]] = {}
         for rule in rules:
             by_head.setdefault(rule.plan.rule.head.predicate, []).append(rule)
-        recent = sum(relation.seen - relation.stable for relation in self.relations)
-        most = max(relation.count for relation in self.relations)
+        small = all(relation.count <= SHARED for relation in self.relations)
         spent = [sum(rule.spent for rule in some) for some in by_head.values()]
         # threads share the rows of each rule as well: that is better where one head takes most of the time
         pays = len(by_head) > 1 and cores() > 1 and 3 * max(spent) <= 2 * sum(spent)
-        if not (pays and recent >= MANY and most <= SHARED and all(rule.reads for rule in rules)):
+        if not (small and pays and all(rule.reads for rule in rules)):
             return sum(map(self._apply, rules))
         waiting = deque(by_head.values())
 
