@@ -17,7 +17,7 @@ from kgreason.isomorphism.settings import MAX_SUBGRAPHS, Model, Settings
 
 if TYPE_CHECKING:
     from kgreason.base.progress import Progress
-    from kgreason.graph.knowledge_graph import KnowledgeGraph
+    from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
     from kgreason.isomorphism.reading import Pair
     from kgreason.isomorphism.verification.verdict import Verdict
     from kgreason.language.check.checked_program import CheckedProgram
@@ -136,17 +136,17 @@ def verify(
                 what = "a certificate is of an original and its release, and no mapping is named"
                 raise CallError(what, hint="say --mapping FILE")
             shown.step("Reading")
-            released, before = read_released(program, tables(program, [release]), shown), None
+            released, known_pair = read_released(program, tables(program, [release]), shown), None
             verdict = assessment.verify_alone(released, program, **chosen)
         else:
             pair = _pair(program, original, release, known, shown)
-            released, before, proof = pair.released, pair.original, None
+            released, known_pair, proof = pair.released, (pair.original, pair.mapping), None
             if certificate is not None and known is not None:
                 named = {name: found[0].path for name, found in tables(program, [release]).items()}
                 proof = read_certificate(certificate, pair, Files(named, known))
-            graphs = before, released, pair.mapping
+            graphs = pair.original, released, pair.mapping
             verdict = assessment.verify(*graphs, program, parts=pair.parts, certificate=proof, **chosen)
-        found = _with_files(verdict, program, release, released, before, shown)
+        found = _with_files(verdict, program, release, released, known_pair, shown)
     return print_verdict(found, terminal.verdict_rows, as_json=as_json)
 
 
@@ -181,7 +181,7 @@ def _tell_promise(release: str, model: str) -> None:
 
     file = Path(release) / README
     claim = claim_of(file.read_text(encoding="utf-8", errors="replace")) if file.is_file() else None
-    if claim is None or (promised := claim[0]).model != model:
+    if claim is None or (promised := claim.guarantee).model != model:
         return
     sizes = [] if promised.x is None else [*promised.also, promised.x]
     others = given("k") is None and promised.k != Settings.k
@@ -197,7 +197,7 @@ def _with_files(
     program: CheckedProgram,
     release: str,
     released: KnowledgeGraph,
-    original: KnowledgeGraph | None,
+    original: tuple[KnowledgeGraph, Vertices] | None,
     progress: Progress,
 ) -> Verdict:
     """Besides, whether the folder of a release holds nothing else; of a table nothing is said."""

@@ -32,6 +32,11 @@ if TYPE_CHECKING:
 
 
 SHOWN = 20  # facts of a predicate shown to a person
+UNPROTECTED = (
+    "in- and out-degree",
+    "neighbours' degrees",
+    "degrees within two hops",
+)  # knowledge that is shown
 WITNESSES = 3  # of a violated item
 PROFILED = 16  # lines about the rounds of a rule
 LINE_AFTER = 2.0  # seconds; a line about shorter steps would only be noise
@@ -240,8 +245,24 @@ def anonymization_rows(result: Anonymization) -> list[Row]:
         ("verified", _held(verdict) + _for_x(verdict)),
         *conditions(verdict),
         *rows(verdict_figures(verdict)),
+        *_still_found(result),
         *rows(score_items(result.score)),
     ]
+
+
+def _still_found(result: Anonymization) -> Iterator[Row]:
+    """Rows on vertices that are unique for attackers who know more of the whole graph than the guarantee covers."""
+    n = max(result.original.n, 1)
+    head = "vertices of the original that are the only candidate, before -> after"
+    if result.unchanged:
+        head = "the graph is released as it is, under other labels and weights"
+    yield "what others could still find", head
+    for found in result.exposed:
+        if found.knowledge not in UNPROTECTED:
+            continue
+        sides = found.before, found.after
+        counts = (f"{side.unique:,} ({side.unique / n:.1%})" for side in sides if side is not None)
+        yield f"  unique by {found.knowledge}", " -> ".join(counts) or found.remark
 
 
 def anonymized_people_rows(result: PeopleAnonymization) -> list[Row]:

@@ -21,10 +21,11 @@ from kgreason.isomorphism.anonymizers.klone import Klone
 from kgreason.isomorphism.anonymizers.partition import partition
 from kgreason.isomorphism.certificates import write_certificate
 from kgreason.isomorphism.definition import Anonymizer, Release
-from kgreason.isomorphism.folder import RULES, contents_of, public_rules
+from kgreason.isomorphism.folder import RULES, Claim, contents_of, public_rules
 from kgreason.isomorphism.reading import Pair, read_release, renumbered
 from kgreason.isomorphism.release_tables import fitting, write_parts, write_tables
 from kgreason.isomorphism.report import private_report
+from kgreason.isomorphism.report_words import synthetic_words
 from kgreason.isomorphism.result import Anonymization
 from kgreason.isomorphism.settings import MAX_STORED, MAX_SUBGRAPHS, Settings
 from kgreason.isomorphism.verification.verdict import Certificate
@@ -120,7 +121,9 @@ class Isomorphism(Family[Release, Pair, Anonymization]):
 
     def contents(self, found: Anonymization, read: Pair) -> Contents:
         """Return what the public folder must hold."""
-        claim = found.release.guarantee, found.verdict.sizes
+        guarantee, original = found.release.guarantee, read.original
+        kept = original.m - guarantee.cut - guarantee.deleted
+        claim = Claim(guarantee, found.verdict.sizes, synthetic_words(read.released, kept, original.n))
         return contents_of(self.program, self._fitting(found.release.graph), read.released, claim)
 
     def certify(self, found: Anonymization, read: Pair, public: Path, private: Path) -> None:

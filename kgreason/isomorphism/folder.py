@@ -10,19 +10,22 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
+from textwrap import wrap
 
 from kgreason.base.errors import ReleaseError
-from kgreason.graph.knowledge_graph import KnowledgeGraph
+from kgreason.base.records import record
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
 from kgreason.isomorphism.arguments import anonymizable
 from kgreason.isomorphism.definition import Guarantee
 from kgreason.isomorphism.release_tables import COLUMNS, safe_names, write_tables
 from kgreason.isomorphism.report import public_report
-from kgreason.isomorphism.report_words import Promise
+from kgreason.isomorphism.report_words import Promise, synthetic_note, synthetic_words
+from kgreason.isomorphism.verification.conditions import lost_edges
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.check.expressions import walk
 from kgreason.language.syntax.syntax_tree import Constant, Variable
 from kgreason.release.folder_contents import FILES, Contents, files, is_of_kgreason, not_drawn, readme_text
-from kgreason.release.table_layout import LISTING, Layout, Stored, found_edges, found_nodes
+from kgreason.release.table_layout import LISTING, README, Layout, Stored, found_edges, found_nodes
 from kgreason.release.verdicts import Item
 
 RULES = "rules.vada"
@@ -80,7 +83,13 @@ def public_rules(program: CheckedProgram, layout: Layout | None = None) -> str:
     return "\n".join(lines) + "\n"
 
 
-Claim = tuple[Guarantee, str]  # a guarantee, and for which x it was checked, in words
+@record
+class Claim:
+    """Statements of ``README.txt``: a guarantee, the checked x, and the synthetic shares, both in words."""
+
+    guarantee: Guarantee
+    sizes: str
+    synthetic: str
 
 
 def contents_of(
@@ -94,23 +103,26 @@ def contents_of(
     def write(folder: Path) -> None:
         write_tables(folder, released, layout, program.nodes[0] if program.nodes else "node")
 
-    guarantee, sizes = claim or (Guarantee(1, None), "")
-    checked = "" if guarantee.model == "k-iso" else f" for {sizes}"
+    made = claim or Claim(Guarantee(1, None), "", "")
+    checked = "" if made.guarantee.model == "k-iso" else f" for {made.sizes}"
     weighted = any(relation.weight is not None for relation in released.relations.values())
-    readme = claim and partial(_readme, program, guarantee, layout, checked, weighted)
-    report = partial(
-        public_report, released, Promise.of(guarantee, sizes, tuple(released.relations), program.derived)
-    )
+    edges = tuple(released.relations), program.derived
+    promise = Promise.of(made.guarantee, made.sizes, *edges, made.synthetic)
+    readme = partial(_readme, program, promise, layout, checked, weighted) if claim else None
+    report = partial(public_report, released, promise)
     return Contents(layout.files, write, readme, report, (RULES,), released.n + released.m, checked)
 
 
 def form(
-    folder: Path, released: KnowledgeGraph, rules: CheckedProgram, original: KnowledgeGraph | None = None
+    folder: Path,
+    released: KnowledgeGraph,
+    rules: CheckedProgram,
+    original: tuple[KnowledgeGraph, Vertices] | None = None,
 ) -> Item:
     """Condition ``files``: a folder holds the files of the release that was read from it, and nothing else.
 
     They are compared byte for byte; rows of edges are in random order, so every order is accepted. If the original is
-    known, names of columns are compared with it.
+    known, with its mapping, names of columns and the stated synthetic shares are compared with it.
     """
     program = anonymizable(rules)
     edges = {predicate: found_edges(folder, predicate) for predicate in program.edges}
@@ -121,39 +133,61 @@ def form(
     if ours and stored.is_file() and stored.read_bytes() != public_rules(program, layout).encode():
         return Item(FILES, False, OTHER_RULES, undecided=True)
     faults = [] if layout.numbered or not ours else [*not_drawn(released.labels.tolist())]
-    for name, known in original.relations.items() if original is not None else ():
+    claim = claim_of(readme_text(folder))
+    if original is not None and claim is not None:
+        faults += _wrong_shares(*original, released, claim)
+    for name, known in original[0].relations.items() if original is not None else ():
         columns = released.relations[name].columns
         if not {*columns} <= {*known.columns, *safe_names(known.columns), *COLUMNS}:
             names = f"{', '.join(columns)}, in the original {', '.join(known.columns)}"
             faults.append(f"{layout.edges[name].file}: columns are called {names}")
-    return files(folder, contents_of(program, layout, released, claim_of(readme_text(folder))), faults)
+    return files(folder, contents_of(program, layout, released, claim), faults)
+
+
+def _wrong_shares(
+    original: KnowledgeGraph, mapping: Vertices, released: KnowledgeGraph, claim: Claim
+) -> Iterator[str]:
+    """Stated synthetic shares that are wrong, in words; of a broken mapping nothing is known."""
+    if (mapping < 0).any() or (mapping >= released.n).any():
+        return
+    kept = original.m - lost_edges(original, released, mapping)
+    true = synthetic_words(released, kept, original.n)
+    if claim.synthetic != true:
+        yield f"{README}: synthetic are {true}, and not {claim.synthetic or 'an unstated share'}"
 
 
 def _readme(
-    program: CheckedProgram, guarantee: Guarantee, layout: Layout, checked: str, weighted: bool, holds: bool
+    program: CheckedProgram, promise: Promise, layout: Layout, checked: str, weighted: bool, holds: bool
 ) -> str:
-    baseline = guarantee.model == "k-iso"
+    baseline = promise.baseline
     return TEXT.format(
-        guarantee=guarantee,
+        guarantee=promise.text,
         edges=", ".join(program.edges if baseline else [*program.edges, *program.derived]),
         checked=f"Confirmed by an exact check{checked}.\n" if holds else "",
-        promise=(K_ISO if baseline else KX_ISOMORPHISM).format(k=guarantee.k),
+        promise=(K_ISO if baseline else KX_ISOMORPHISM).format(k=promise.k),
+        unprotected=_wrapped(f"NOT PROTECTED: {promise.unprotected}"),
+        synthetic=_wrapped(f"Synthetic: {promise.synthetic}. {synthetic_note(promise)}"),
         files=_files(layout),
         weights=WEIGHTS if weighted else "",
-        cut=CUT if guarantee.cut else "",
+        cut=CUT if promise.within_parts else "",
     )
 
 
+def _wrapped(text: str) -> str:
+    return "\n".join(wrap(text, 110, break_on_hyphens=False))
+
+
 def claim_of(text: str) -> Claim | None:
-    r"""Parse the guarantee and the checked sizes from README.txt; `None` if it states no guarantee of kgreason.
+    r"""Parse the statements of README.txt; `None` if it states no guarantee of kgreason.
 
     Examples
     --------
     >>> text = "Guarantee: (3,4)-isomorphism, for the edges own.\nConfirmed by an exact check for x = 4."
-    >>> claim_of(text)
-    (Guarantee(k=3, x=4, also=(), cut=0, deleted=0, model='kx-isomorphism'), 'x = 4')
+    >>> found = claim_of(text)
+    >>> str(found.guarantee), found.sizes
+    ('(3,4)-isomorphism', 'x = 4')
     """
-    stated, checked = _GUARANTEE.search(text), _CHECKED.search(text)
+    stated, checked, synthetic = (pattern.search(text) for pattern in (_GUARANTEE, _CHECKED, _SYNTHETIC))
     if not stated:
         return None
     words, sizes = stated[1], checked[1] if checked else ""
@@ -166,7 +200,9 @@ def claim_of(text: str) -> Claim | None:
     else:
         guarantee = Guarantee(numbers[0], numbers[-1], tuple(numbers[1:-1]), cut)
     ascending = all(part == sorted(set(part)) for part in (numbers[1:], checked_sizes))
-    return (guarantee, sizes) if ascending and str(guarantee) == words else None
+    if not ascending or str(guarantee) != words:
+        return None
+    return Claim(guarantee, sizes, synthetic[1] if synthetic else "")
 
 
 _SIZES = r"every x|x = [1-8](?:, [1-8])*(?: and fewer \(the rules commute\))?"
@@ -177,6 +213,9 @@ _GUARANTEE = re.compile(
     re.MULTILINE,
 )
 _CHECKED = re.compile(rf"check(?:ed)? for ({_SIZES})(?:\.$| and does NOT hold,)", re.MULTILINE)
+
+_PART = r"(?:none|less than 1 %|about [0-9]{1,3} %)"
+_SYNTHETIC = re.compile(rf"^Synthetic: ({_PART} of the edges, {_PART} of the vertices)\.", re.MULTILINE)
 
 
 def _files(layout: Layout) -> str:
@@ -213,10 +252,14 @@ TEXT = """Anonymized knowledge graph
 Guarantee: {guarantee}, for the edges {edges}.
 {checked}
 {promise}
+{unprotected}
+
+{synthetic}
+
 Files
 {files}
 
-{weights}Vertices and edges may be synthetic. Rows are in random order.
+{weights}Rows are in random order.
 {cut}"""
 KX_ISOMORPHISM = """An attacker who knows a connected subgraph of the original graph with x vertices, and all edges
 that the rules derive from it alone, finds at least {k} occurrences in this graph. They have the same edges and share
@@ -224,9 +267,6 @@ no vertex; between any two of them all vertices differ in label, in-degree and o
 """
 K_ISO = """This graph consists of {k} isomorphic blocks without edges between them, so every subgraph of a block
 occurs at least {k} times. Edges of the original were deleted and others inserted for that.
-
-NOT PROTECTED: derived edges, which may differ between the blocks and distinguish them. Corresponding vertices of
-different blocks have the same degrees. This is a baseline for comparison.
 """
 CUT = """The graph was split into parts. Original edges between parts were removed, and the guarantee holds for
 the graph without them.

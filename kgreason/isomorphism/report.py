@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kgreason.base.progress import SILENT, Progress
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
-from kgreason.isomorphism.report_words import Promise, done_private, safe_private, safe_public, verdict_words
+from kgreason.isomorphism.report_words import (
+    Promise,
+    done_private,
+    safe_private,
+    safe_public,
+    synthetic_note,
+    verdict_words,
+)
 from kgreason.isomorphism.verification.verdict import Verdict
 from kgreason.release.report.candidate_tables import Candidates, risk_items
 from kgreason.release.report.report_data import FILES, TEXTS, Figure, Item, Report, Section, Table
@@ -96,13 +103,15 @@ def verdict_figures(verdict: Verdict) -> Iterator[Figure]:
 
 
 def _exposures(result: Anonymization, run: Run, progress: Progress) -> list[Candidates]:
-    from kgreason.isomorphism.risk.candidate_counts import exposures
+    from kgreason.isomorphism.risk.candidate_counts import compared_subgraphs
 
     if run.program is None:
         return []
+    progress.step("Comparing risks before and after")
     verdict, release = result.verdict, result.release
     sizes, graphs = sorted({*verdict.also, verdict.x}), (result.original, release.graph, release.mapping)
-    return exposures(*graphs, run.program, sizes, release.parts, run.generator, progress)
+    parts = compared_subgraphs(*graphs, run.program, sizes, release.parts, run.generator)
+    return [*result.exposed, *parts]
 
 
 def _risk(exposed: list[Candidates], promise: Promise) -> Iterator[Item]:
@@ -123,31 +132,38 @@ def _utility(result: Anonymization, run: Run) -> Iterator[Item]:
 
 
 def utility_items(utility: Utility) -> Iterator[Item]:
-    """U and U△, and a table row for each query."""
+    """U and U△, pooled figures, and a table row for each query and each derived predicate."""
     if not utility.per_query:
         return
     margin = f" ± {utility.margin:.3f} (95 %)" if utility.margin else ""
     note = "an estimate: some queries have more answers than can be counted" if margin else ""
-    pooled = utility.pooled
-    figures = {
-        "U": (utility.u, "U"),
-        "U pooled": (pooled.u, "pooled"),
-        "U△": (utility.u_symmetric, "U△"),
-        "U△ pooled": (pooled.u_symmetric, "pooled"),
-    }
-    for name, (value, term) in figures.items():
-        main = name == "U△"
-        if term != "pooled" or len(utility.per_query) > 1:
-            shown = f"{value:.3f}{margin if main else ''}"
-            yield Figure(name, shown, "better is 0", term, number=value, note=note if main else "", key=main)
-    yield Table(
-        "Answers",
-        ("query", "before", "after", "lost", "gained", "U", "U△"),
-        tuple(_row(name, query) for name, query in utility.per_query.items()),
-        "fewer lost and gained answers are better",
-        "query",
-        "answers are compared vertex by vertex; those that name a synthetic vertex are gained",
+    pooled, low, high = utility.pooled, "better is 0", "better is 1"
+    yield Figure("U", f"{utility.u:.3f}", low, "U", number=utility.u)
+    shown = f"{utility.u_symmetric:.3f}{margin}"
+    yield Figure("U△", shown, low, "U△", number=utility.u_symmetric, note=note, key=True)
+    about = (
+        "~ " if any(q.sampled for q in (*utility.per_query.values(), *utility.per_derived.values())) else ""
     )
+    figures = {
+        "Precision": (pooled.precision, high, "precision"),
+        "Recall": (pooled.recall, high, "recall"),
+        "U pooled": (pooled.u, low, "pooled"),
+        "U△ pooled": (pooled.u_symmetric, low, "pooled"),
+    }
+    for name, (value, better, term) in figures.items():
+        yield Figure(name, f"{about}{value:.3f}", better, term, number=value, key=name == "Precision")
+    if utility.per_query != utility.per_derived:
+        note = "answers are compared vertex by vertex; those that name a synthetic vertex are gained"
+        yield _answers("Answers", "query", utility.per_query, note)
+    if utility.per_derived:
+        note = "edges between two vertices, compared vertex by vertex; those of synthetic vertices are gained"
+        yield _answers("Derived edges", "derived edges", utility.per_derived, note)
+
+
+def _answers(title: str, term: str, counted: Mapping[str, QueryUtility], note: str) -> Table:
+    columns = "predicate", "before", "after", "lost", "gained", "precision", "recall", "U", "U△"
+    rows = tuple(_row(name, query) for name, query in counted.items())
+    return Table(title, columns, rows, "fewer lost and gained ones are better", term, note)
 
 
 def _row(name: str, query: QueryUtility) -> tuple[str, ...]:
@@ -155,7 +171,8 @@ def _row(name: str, query: QueryUtility) -> tuple[str, ...]:
     margin = f" ± {query.margin:.3f}" if query.sampled else ""
     shown = (f"{'~ ' if query.sampled else ''}{count:,}" for count in counts)
     estimate = f", from {query.sampled:,} random targets" if query.sampled else ""
-    return (f"{name}{estimate}", *shown, f"{query.u:.3f}", f"{query.u_symmetric:.3f}{margin}")
+    shares = (f"{share:.3f}" for share in (query.precision, query.recall, query.u))
+    return (f"{name}{estimate}", *shown, *shares, f"{query.u_symmetric:.3f}{margin}")
 
 
 def examples(
@@ -259,7 +276,7 @@ def public_report(
     return published(
         "Anonymized knowledge graph",
         f"{promise.text}{':' if promise.within_parts or promise.baseline else ''} {held}",
-        f"Vertices have random names{others}, and vertices and edges may be synthetic.",
+        f"Vertices have random names{others}. Synthetic are {promise.synthetic}.",
         safe_public(promise, confirmed=confirmed, seeded=seeded),
         (
             Section("Guarantee", f"{promise.meaning}.", tuple(figures)),
@@ -274,13 +291,8 @@ def public_report(
 
 
 def _limits(promise: Promise, weighted: bool) -> Iterator[tuple[str, str]]:
-    yield "Synthetic vertices and edges", RULES["synthetic"]
-    if promise.baseline:
-        yield "Derived edges and degrees", RULES["unprotected"]
-    else:
-        if promise.sizes != "every x":
-            yield "Other subgraphs", RULES["other_parts"].format(f"the guarantee is for {promise.sizes}")
-        yield "Other knowledge", RULES["other"]
+    yield "Synthetic edges and vertices", f"Synthetic are {promise.synthetic}. {synthetic_note(promise)}"
+    yield "Not protected", promise.unprotected[0].upper() + promise.unprotected[1:]
     if promise.within_parts:
         yield "Edges between parts", RULES["between"]
     if weighted:

@@ -6,9 +6,10 @@ from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.isomorphism.definition import Guarantee
 from kgreason.isomorphism.verification.verdict import Verdict
-from kgreason.release.report.report_data import SHARED
+from kgreason.release.report.report_data import SHARED, TEXTS
 from kgreason.release.report.sections import safe_for_everybody, safe_for_owner, sentence, state_words
 
+RULES = TEXTS["rules"]
 METHODS = {"kguard": "KGUARD", "klone": "KLONE", "k-iso": "k-Iso"}
 
 
@@ -30,6 +31,8 @@ class Promise:
         Whether edges between parts are left out.
     baseline
         Whether the guarantee is that of k-Iso.
+    synthetic
+        Shares of synthetic edges and vertices in words (`synthetic_words`).
     """
 
     text: str
@@ -38,15 +41,21 @@ class Promise:
     edges: tuple[str, ...]
     within_parts: bool = False
     baseline: bool = False
+    synthetic: str = ""
 
     @classmethod
     def of(
-        cls, guarantee: Guarantee, sizes: str, edges: tuple[str, ...], derived: tuple[str, ...]
+        cls,
+        guarantee: Guarantee,
+        sizes: str,
+        edges: tuple[str, ...],
+        derived: tuple[str, ...],
+        synthetic: str = "",
     ) -> Promise:
         """Create from a guarantee and the checked sizes."""
         baseline = guarantee.model == "k-iso"
         covered = edges if baseline else (*edges, *derived)
-        return cls(str(guarantee), guarantee.k, sizes, covered, bool(guarantee.cut), baseline)
+        return cls(str(guarantee), guarantee.k, sizes, covered, bool(guarantee.cut), baseline, synthetic)
 
     @property
     def term(self) -> str:
@@ -61,11 +70,51 @@ class Promise:
         return sentence("meaning", promise=self)
 
     @property
+    def unprotected(self) -> str:
+        """Knowledge of attackers that the guarantee does not cover."""
+        if self.baseline:
+            return RULES["unprotected_blocks"]
+        other = "" if self.sizes == "every x" else RULES["other_parts"].format(self.sizes)
+        return f"{RULES['unprotected']}{other}."
+
+    @property
     def vertices(self) -> str:
         """Sizes as a number of vertices in words."""
         if self.sizes == "every x":
             return "any number of vertices"
         return f"x vertices ({self.sizes})"
+
+
+NOTHING_ADDED = "none of the edges, none of the vertices"
+
+
+def synthetic_words(released: KnowledgeGraph, edges: int, vertices: int) -> str:
+    """Shares of the released edges and vertices that are synthetic, in whole percent.
+
+    Parameters
+    ----------
+    edges, vertices
+        Numbers of original edges and vertices in the release.
+
+    Examples
+    --------
+    >>> graph = KnowledgeGraph.from_edges([("p", "q"), ("q", "r")])
+    >>> synthetic_words(graph, 1, 3)
+    'about 50 % of the edges, none of the vertices'
+    """
+    shares = _share(released.m - edges, released.m), _share(released.n - vertices, released.n)
+    return "{} of the edges, {} of the vertices".format(*shares)
+
+
+def synthetic_note(promise: Promise) -> str:
+    """What the synthetic shares mean for the reader."""
+    return RULES["as_it_is" if promise.synthetic == NOTHING_ADDED else "synthetic"]
+
+
+def _share(part: int, whole: int) -> str:
+    if part <= 0:
+        return "none"
+    return "less than 1 %" if 100 * part < whole else f"about {100 * part / whole:.0f} %"
 
 
 def verdict_words(promise: Promise, verdict: Verdict) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from kgreason.base.printable import Displayed
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from kgreason.isomorphism.utility.detection_auc import Detection
     from kgreason.isomorphism.utility.query_utility import Fidelity, Utility
     from kgreason.isomorphism.verification.verdict import Verdict
+    from kgreason.release.report.candidate_tables import Candidates
 
 
 @dataclass(frozen=True)
@@ -72,12 +74,31 @@ class Anonymization(Result):
         labels = self.release.graph.labels[self.release.mapping]
         return dict(zip(self.original.labels.tolist(), labels.tolist(), strict=True))
 
+    @cached_property
+    def exposed(self) -> tuple[Candidates, ...]:
+        """Candidates of attackers who know degrees or neighbourhoods in the whole graph, before and after."""
+        from kgreason.isomorphism.risk.candidate_counts import compared_vertices
+
+        return tuple(compared_vertices(self.original, self.release.graph, self.release.mapping))
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether the release has the vertices and edges of the original, and no others."""
+        guarantee, fidelity = self.release.guarantee, self.score.fidelity
+        return not (guarantee.cut or guarantee.deleted or fidelity.vertices_added or fidelity.edges_added)
+
     def figures_by_name(self) -> dict[str, Any]:
         """Results for JSON other than the verdict and the times."""
+        unique = {
+            one.knowledge: {"before": one.before.unique, "after": one.after.unique}
+            for one in self.exposed
+            if one.before and one.after
+        }
         return {
             "guarantee": str(self.release.guarantee),
             "derived": list(self.derived),
             "original": {"vertices": self.original.n, "edges": self.original.m},
             **self.score.as_dict(),
+            "still_unique": unique,
             "figures": dict(self.release.figures),
         }

@@ -13,12 +13,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
 import kgreason
-from kgreason.cli import TOUR, app
+from kgreason.cli import TOUR, app, terminal
 from kgreason.cli.run import Log
+from kgreason.graph.generators import erdos_renyi
 from tests.test_architecture import FILES, module, nodes
 
 
@@ -729,3 +731,23 @@ def test_errors_of_users_tell_the_next_step() -> None:
                 name = module(path).removeprefix("kgreason.")
                 found[name] = found.get(name, 0) + 1
     assert found == {**SAYS_WHAT_CAN_BE, **PASSES_ON}
+
+
+@pytest.mark.parametrize("added", [False, True])
+def test_what_others_could_still_find(added: bool) -> None:
+    """Counts of unique vertices are those of `kgreason risk`, and a release without additions is called so."""
+    rules = '@edge("own"). @derived("two"). two(X,Y) :- own(X,Z,_), own(Z,Y,_).'
+    m = 40 if added else 700
+    graph = erdos_renyi(100, m, np.random.default_rng(0))
+    made = kgreason.anonymize(rules, graph, k=2, x=2, trials=1)
+    rows = dict(terminal.anonymization_rows(made))
+    assert made.unchanged is not added
+    as_it_is = "the graph is released as it is" in rows["what others could still find"]
+    assert as_it_is is not added
+    before = kgreason.risk(rules, graph, x=2)
+    unique = made.as_dict()["still_unique"]
+    for knowledge in ("in- and out-degree", "neighbours' degrees", "degrees within two hops"):
+        first, last = rows[f"  unique by {knowledge}"].split(" -> ")
+        assert first == f"{before[knowledge].unique:,} ({before[knowledge].unique / graph.n:.1%})"
+        assert (first == last) or added
+        assert unique[knowledge]["after"] == int(last.split(" (")[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 
 import numpy as np
@@ -90,5 +91,10 @@ def test_few_answers_are_lost(n: int) -> None:
     found = noising.judge.judged(new)
     assert found.loss < 0.2
     (note,) = notes
-    assert note.startswith("incoming weights that sum to more than @incoming_sum allows lose ")
-    assert " answers of holding" in note
+    lowered, cost = note.split("; ")
+    assert lowered == "incoming weights that sum to more than @incoming_sum allows are lowered"
+    loses, u = cost.split(" and costs U ")
+    counts = re.findall(r"([0-9,]+) of ([0-9,]+) answers of", loses)
+    shares = [int(lost.replace(",", "")) / int(of.replace(",", "")) for lost, of in counts]
+    assert "answers of holding" in loses
+    assert float(u) == pytest.approx(sum(shares) / len(rules.queries), abs=0.001)

@@ -74,12 +74,54 @@ def test_against_sets(before: list, after: list, number: list[int]) -> None:
         assert found.per_query[name] == QueryUtility(len(g), len(a), len(g - a), len(a - g))
         us.append(len(g - a) / len(g) if g else 0.0)
         symmetric.append(len(g ^ a) / len(g | a) if g | a else 0.0)
+        precision = len(g & a) / len(a) if a else 1.0
+        assert found.per_query[name].precision == pytest.approx(precision)
+        assert found.per_query[name].recall == pytest.approx(len(g & a) / len(g) if g else 1.0)
+    assert found.per_derived == {}
     assert found.u == sum(us) / 3
     assert found.u_symmetric == sum(symmetric) / 3
     every = found.per_query.values()  # each answer counts alike
     lost, gained, there = (sum(getattr(q, part) for q in every) for part in ("lost", "gained", "original"))
     assert found.pooled.u == (lost / there if there else 0)
     assert found.pooled.u_symmetric == ((lost + gained) / (there + gained) if there + gained else 0)
+
+
+DERIVED = """
+@node("company"). @edge("own"). @edge("knows"). @derived("near"). @derived("path"). @derived("knows").
+near(X,X) :- company(X).
+near(X,Y) :- own(X,Z,W), own(Z,Y,_), W > 0.5.
+path(X,Y) :- own(X,Y,_).
+path(X,Y) :- path(X,Z), own(Z,Y,_).
+knows(X,Y) :- own(Y,X,W), W > 0.5.
+"""
+
+
+@settings(max_examples=inputs(60), deadline=None)
+@given(edges(4), edges(6), st.permutations(range(6)), st.booleans())
+def test_derived_edges_against_sets(before: list, after: list, number: list[int], queried: bool) -> None:
+    """Edges of a vertex to itself, and stated edges, are not counted."""
+    rules = load_text(DERIVED + '@query("near").' * queried)
+    graphs, sides = [], []
+    for some, n in ((before, 4), (after, 6)):
+        graph, half = make(n, some), len(some) // 2
+        known = make(n, some[:half]).relations["own"]
+        knows = Relation(known.source, known.target, None)
+        graphs.append(KnowledgeGraph(graph.labels, {**graph.relations, "knows": knows}).distinct())
+        stated = {("knows", u, v) for u, v, _ in some[:half]}
+        given_ = {"own": some, "knows": [pair[1:] for pair in stated], "company": [(v,) for v in range(n)]}
+        facts = naive.evaluate(rules, given_)
+        pairs = {(p, u, v) for p in ("near", "path", "knows") for u, v in facts.get(p, ())}
+        sides.append({pair for pair in pairs - stated if pair[1] != pair[2]})
+    found = utility(*graphs, np.array(number[:4]), rules)
+    a = sides[1]
+    g = {(p, number[u], number[v]) for p, u, v in sides[0]}
+    for name in ("near", "path", "knows"):
+        mine, theirs = ({pair for pair in side if pair[0] == name} for side in (g, a))
+        counts = len(mine), len(theirs), len(mine - theirs), len(theirs - mine)
+        assert found.per_derived[name] == QueryUtility(*counts)
+    assert (found.per_query == found.per_derived) is not queried
+    if not queried:
+        assert found.u_symmetric == pytest.approx(sum(q.u_symmetric for q in found.per_derived.values()) / 3)
 
 
 def test_lost_and_gained() -> None:

@@ -14,13 +14,19 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 import kgreason
 from kgreason.data.targets import FORMATS
+from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.isomorphism.definition import Guarantee
+from kgreason.isomorphism.folder import Claim as Statement
 from kgreason.isomorphism.folder import claim_of, form
+from kgreason.isomorphism.reading import read_release
+from kgreason.isomorphism.report import public_report
+from kgreason.isomorphism.report_words import NOTHING_ADDED, Promise, synthetic_words
 from kgreason.language.check.program_checker import load_text
 from kgreason.people.result import Claim
 from kgreason.release.digests import changed_files, with_digests
@@ -311,12 +317,37 @@ def test_what_is_written_has_the_form(tmp_path: Path, method: str, seed: int | N
         seed=seed,
         folders=folders,  # type: ignore[arg-type]
     )
-    released = kgreason.isomorphism.reading.read_released(
-        rules, {"own": [kgreason.data.sources.SourceSpec(folders.release)]}
-    )
-    assert form(folders.release, released, rules, ownership("csv")).holds
+    pair = read_release(rules, ownership("csv"), folders.release, folders.private / "mapping.csv")
+    assert form(folders.release, pair.released, rules, (pair.original, pair.mapping)).holds
     (folders.release / "UNVERIFIED").touch()
-    assert form(folders.release, released, rules).state == "fails"
+    assert form(folders.release, pair.released, rules).state == "fails"
+
+
+@pytest.mark.parametrize("method", ["klone", "kguard", "k-iso"])
+def test_stated_synthetic_shares_are_those_of_the_release(tmp_path: Path, method: Any) -> None:
+    rules, graph = load_text(RULES), ownership("csv")
+    folders = Folders(tmp_path / "release", tmp_path / "private")
+    made = kgreason.anonymize(rules, graph, method=method, k=2, x=2, trials=1, folders=folders)
+    pair = read_release(rules, graph, folders.release, folders.private / "mapping.csv")
+    readme = folders.release / "README.txt"
+    claim = claim_of(readme.read_text())
+    assert claim is not None
+    synthetic = pair.released.m - graph.m + made.release.guarantee.deleted
+    assert claim.synthetic.startswith(f"about {100 * synthetic / pair.released.m:.0f} % of the edges, ")
+    assert "NOT PROTECTED: " in readme.read_text()
+    readme.write_text(readme.read_text().replace(claim.synthetic, NOTHING_ADDED))
+    found = form(folders.release, pair.released, rules, (pair.original, pair.mapping))
+    assert found.state == "fails"
+    assert f"README.txt: synthetic are {claim.synthetic}, and not {NOTHING_ADDED}" in found.witnesses
+
+
+def test_a_release_without_additions_says_so() -> None:
+    graph = KnowledgeGraph.from_edges([(f"a{i}", f"b{i // 3}") for i in range(9)], relation="e")
+    assert synthetic_words(graph, graph.m, graph.n) == NOTHING_ADDED
+    promise = Promise("(2,1)-isomorphism", 2, "x = 1", ("e",), synthetic=NOTHING_ADDED)
+    report = public_report(graph, promise, confirmed=True, seeded=False)
+    (limits,) = (section.items[0] for section in report.sections if section.title == "Limits")
+    assert "released as it is, under other labels" in dict(limits.rows)["Synthetic edges and vertices"]  # type: ignore[union-attr]
 
 
 def test_names_of_columns_are_those_of_the_original(tmp_path: Path) -> None:
@@ -331,7 +362,7 @@ def test_names_of_columns_are_those_of_the_original(tmp_path: Path) -> None:
         rules, {"own": [kgreason.data.sources.SourceSpec(folders.release)]}
     )
     assert form(folders.release, released, rules).holds
-    found = form(folders.release, released, rules, graph)
+    found = form(folders.release, released, rules, (graph, np.arange(graph.n)))
     assert found.state == "undecided"
     assert "weight of Adler" in found.witnesses[0]
 
@@ -404,7 +435,10 @@ def test_claims_of_a_text() -> None:
         Guarantee(2, None, model="k-iso"),
     ):
         text = f"Guarantee: {guarantee}, for the edges own.\nConfirmed by an exact check for x = 2, 4."
-        assert claim_of(text) == (guarantee, "x = 2, 4")
+        assert claim_of(text) == Statement(guarantee, "x = 2, 4", "")
+        shares = "less than 1 % of the edges, about 67 % of the vertices"
+        assert claim_of(f"{text}\nSynthetic: {shares}. More.") == Statement(guarantee, "x = 2, 4", shares)
+        assert claim_of(f"{text}\nSynthetic: many of the edges, none of the vertices.") == claim_of(text)
     for told in (
         "(3,9)-isomorphism",
         "(3,x)-isomorphism for x = 4, 2",

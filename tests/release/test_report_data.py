@@ -21,6 +21,7 @@ from kgreason.base.errors import ReleaseError
 from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.isomorphism import report as rules_report
 from kgreason.isomorphism.definition import Guarantee
+from kgreason.isomorphism.folder import claim_of
 from kgreason.isomorphism.reading import read_released
 from kgreason.isomorphism.report_words import Promise, safe_private, safe_public, verdict_words
 from kgreason.isomorphism.risk import candidate_counts
@@ -179,12 +180,15 @@ def test_public_reports_cannot_know_the_original(make: Callable[..., Report]) ->
 def test_the_public_report_is_a_function_of_what_is_published(
     released: tuple[kgreason.Anonymization, Folders],
 ) -> None:
-    made, folders = released
+    _, folders = released
     program = kgreason.load(folders.release / "rules.vada")
     from kgreason.data.sources import SourceSpec
 
     graph = read_released(program, {"own": [SourceSpec(folders.release / "own.csv")]})
-    promise = Promise(str(made.release.guarantee), 2, "every x", ("own", "control"))
+    text = (folders.release / "README.txt").read_text()
+    claim = claim_of(text)
+    assert claim is not None
+    promise = Promise.of(claim.guarantee, "every x", ("own",), ("control",), claim.synthetic)
     names = [path.name for path in folders.release.iterdir()]
     told = rules_report.public_report(graph, promise, confirmed=True, seeded=True, files=names)
     assert texts(folders.release, told) == {
@@ -242,9 +246,17 @@ def test_the_owners_figures_are_those_of_verdict_and_score(
     assert {(f.name, f.state, f.detail) for f in told} == {
         (i.name, i.state, i.detail) for i in made.verdict.items
     }
-    rows = {row[0]: row for row in table(report, "Answers").rows}
-    query = score.utility.per_query["holder"]
-    assert rows["holder"][1:5] == tuple(map(str, (query.original, query.released, query.lost, query.gained)))
+    for title, counted in (
+        ("Answers", score.utility.per_query),
+        ("Derived edges", score.utility.per_derived),
+    ):
+        rows = {row[0]: row for row in table(report, title).rows}
+        assert [*rows] == [*counted]
+        for name, q in counted.items():
+            assert rows[name][1:5] == tuple(map(str, (q.original, q.released, q.lost, q.gained)))
+            shares = q.precision, q.recall, q.u, q.u_symmetric
+            assert rows[name][5:] == tuple(f"{share:.3f}" for share in shares)
+    assert found["Precision"].number == score.utility.pooled.precision
     assert report.warnings == (SHARED["seeded"],)
     assert report.safe != SHARED["seeded"]
 
@@ -308,17 +320,17 @@ def test_risks_before_are_those_of_the_command_risk(
     made, _ = released
     release, program = made.release, made.run.program
     assert program is not None
-    seen = candidate_counts.exposures(made.original, release.graph, release.mapping, program, (3,))
+    graphs = made.original, release.graph, release.mapping
     known = dict(of_vertices(made.original, None, 2))
-    for one in seen[: len(known)]:
+    assert [one.knowledge for one in made.exposed] == [*known]
+    for one in made.exposed:
         before, expected = one.before, known[one.knowledge]
         assert before is not None
         assert expected is not None
         assert before.candidates.tolist() == expected.candidates.tolist()
         assert (before.average, before.below(2)) == (expected.average, expected.at_risk)
-    assert [one.remark for one in seen[len(known) :]] == [candidate_counts.TOO_LARGE] * 2, (
-        "without a generator"
-    )
+    parts = candidate_counts.compared_subgraphs(*graphs, program, (3,))
+    assert [one.remark for one in parts] == [candidate_counts.TOO_LARGE] * 2, "without a generator"
 
 
 def test_what_is_promised_comes_first_and_the_rest_is_called_so(
@@ -380,12 +392,13 @@ def test_parts_have_their_places_after(released: tuple[kgreason.Anonymization, F
 
 def test_large_graphs_are_not_looked_at_in_vain(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = KnowledgeGraph.from_edges([("a", "b"), ("b", "c")], relation="own")
-    monkeypatch.setattr(candidate_counts, "REFINED", 1)
-    monkeypatch.setattr(candidate_counts, "MOST_EDGES", 1)
-    rng = np.random.default_rng(0)
-    seen = candidate_counts.exposures(graph, graph, np.arange(3), kgreason.load(CONTROL), (2,), rng=rng)
-    looked = [one.knowledge for one in seen if one.before]
+    for limit in ("NEAR", "REFINED", "MOST_EDGES"):
+        monkeypatch.setattr(candidate_counts, limit, 1)
+    graphs, rng = (graph, graph, np.arange(3)), np.random.default_rng(0)
+    looked = [one.knowledge for one in candidate_counts.compared_vertices(*graphs) if one.before]
     assert looked == ["nothing", "in-degree", "out-degree", "in- and out-degree"]
+    parts = candidate_counts.compared_subgraphs(*graphs, kgreason.load(CONTROL), (2,), rng=rng)
+    assert not any(one.before for one in parts)
 
 
 # sentences

@@ -247,15 +247,19 @@ class WeightNoising:
             return None
         cuts = {name: self._thresholds.get(name, NO_THRESHOLDS).single for name in bounds}
         found = Lowering(self.judge, bounds, cuts, rng).lowered(self.trials, progress)
-        gone = {
-            query: len(missing(found.answers[query], rows)) for query, rows in self.judge.reference.items()
-        }
-        lost = [f"{n:,} of {len(self.judge.reference[q]):,} answers of {q}" for q, n in gone.items() if n]
-        if lost:
-            progress.note(
-                f"incoming weights that sum to more than @incoming_sum allows lose {', '.join(lost)}"
-            )
+        self._note_lost(found, progress)
         return found
+
+    def _note_lost(self, lowered: Judged, progress: Progress) -> None:
+        """Report the answers that are lost because incoming weights are lowered to their bounds."""
+        queries, reference = self.program.queries, self.judge.reference
+        gone = {query: len(missing(lowered.answers[query], rows)) for query, rows in reference.items()}
+        lost = [f"{n:,} of {len(reference[query]):,} answers of {query}" for query, n in gone.items() if n]
+        cost = "U of the release counts the derived edges that are lost"
+        if queries:
+            u = sum(n / max(len(reference[query]), 1) for query, n in gone.items()) / len(queries)
+            cost = f"this loses {', '.join(lost) or 'no answer'} and costs U {u:.3f}"
+        progress.note(f"incoming weights that sum to more than @incoming_sum allows are lowered; {cost}")
 
     def _sample(self, name: str, copies: int) -> Sample:
         """Sample of further draws of the weights of the original edges of a relation, for some copied edges."""

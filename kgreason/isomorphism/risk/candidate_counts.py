@@ -38,14 +38,15 @@ OCCURRENCES = 50_000  # examined in either graph
 MOST_EDGES = 50_000  # of both graphs; above, x-subgraphs are not examined
 LARGEST_COMPARED = 5  # vertices of an x-subgraph
 COMPARED_NEIGHBOURHOODS = 1 << 20  # edges of all neighbourhoods; above, neighbourhoods are not examined
-REFINED = 200_000  # edges of both graphs; above, only degrees are examined
+NEAR = 1_000_000  # edges of both graphs; above, only degrees are examined (a second of processor time up to there)
+REFINED = 200_000  # edges of both graphs; above, refinement is not examined
 TOO_LARGE = "not examined: the graphs are too large for a report; `kgreason attack` examines them"
 GROUND = next(part for part in PARTS if part.name == "part:edges")
 RULES = next(part for part in PARTS if part.name == "part:weights+rules")
 
 
 def knowledge(
-    graph: KnowledgeGraph, most: int | None = None, *, refined: bool = True
+    graph: KnowledgeGraph, most: int | None = None, *, near: bool = True, refined: bool = True
 ) -> Iterator[tuple[str, Ints | None]]:
     """Partitions of the vertices into indistinguishable ones, from little knowledge to much.
 
@@ -55,8 +56,9 @@ def knowledge(
     ----------
     most
         Number of edges of all neighbourhoods above which they are not examined; `None`: `NEIGHBOURHOODS`.
-    refined
-        Whether knowledge beyond degrees is examined, which takes seconds for a million edges.
+    near, refined
+        Whether degrees of neighbours, and refinement and neighbourhoods, are examined, which takes seconds for a
+        million edges.
 
     Yields
     ------
@@ -77,11 +79,15 @@ def knowledge(
     yield "in-degree", graph.in_degree()
     yield "out-degree", graph.out_degree()
     yield "in- and out-degree", both
-    sides = Sides.of(graph) if refined else None
-    yield "neighbours' degrees", None if sides is None else refine(sides, both, 1)
-    yield "refinement", None if sides is None else refine(sides, both, graph.n)
-    near = refined and effort(graph) <= (NEIGHBOURHOODS if most is None else most)
-    yield "neighbourhood", neighbourhoods(graph) if near else None
+    if near:
+        sides = Sides.of(graph)
+        first = refine(sides, both, 1)
+        second = refine(sides, first, 1)
+    yield "neighbours' degrees", first if near else None
+    yield "degrees within two hops", second if near else None
+    yield "refinement", refine(sides, second, graph.n) if near and refined else None
+    small = refined and effort(graph) <= (NEIGHBOURHOODS if most is None else most)
+    yield "neighbourhood", neighbourhoods(graph) if small else None
 
 
 @record(eq=False)
@@ -269,7 +275,20 @@ def _mean(values: npt.NDArray[Any]) -> float:
     return float(values.mean()) if len(values) else 0.0
 
 
-def exposures(
+def compared_vertices(
+    original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices
+) -> Iterator[Candidates]:
+    """Candidates of attackers who know degrees or neighbourhoods of a vertex, before and after anonymization."""
+    both, n = beside(original, released), original.n
+    allowed = {"near": both.m <= NEAR, "refined": both.m <= REFINED}
+    for name, classes in knowledge(both, COMPARED_NEIGHBOURHOODS, **allowed):
+        if classes is None:
+            yield Candidates(name, remark=TOO_LARGE)
+        else:
+            yield by_classes(name, classes[:n], classes[n:], mapping)
+
+
+def compared_subgraphs(
     original: KnowledgeGraph,
     released: KnowledgeGraph,
     mapping: Vertices,
@@ -277,39 +296,12 @@ def exposures(
     sizes: Sequence[int],
     parts: Vertices | None = None,
     rng: np.random.Generator | None = None,
-    progress: Progress = SILENT,
-) -> list[Candidates]:
-    """Candidates of vertices by degrees and neighbourhoods, and of x-subgraphs, before and after anonymization.
+) -> Iterator[Candidates]:
+    """Candidates of attackers who know an x-subgraph, without and with the rules, before and after anonymization.
 
-    Attackers know x-subgraphs of the `sizes`, which are examined on samples drawn by `rng`; `None`: they are not
-    examined. The other parameters are those of `kgreason.verify`.
+    Subgraphs have the `sizes` and are samples drawn by `rng`; `None`: they are not examined. Attackers know the
+    released weights. The other parameters are those of `kgreason.verify`.
     """
-    progress.step("Comparing risks before and after")
-    found = list(_of_vertices(original, released, mapping))
-    return [*found, *_of_parts(original, released, mapping, rules, sizes, parts, rng)]
-
-
-def _of_vertices(
-    original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices
-) -> Iterator[Candidates]:
-    both, n = beside(original, released), original.n
-    for name, classes in knowledge(both, COMPARED_NEIGHBOURHOODS, refined=both.m <= REFINED):
-        if classes is None:
-            yield Candidates(name, remark=TOO_LARGE)
-        else:
-            yield by_classes(name, classes[:n], classes[n:], mapping)
-
-
-def _of_parts(
-    original: KnowledgeGraph,
-    released: KnowledgeGraph,
-    mapping: Vertices,
-    rules: CheckedProgram,
-    sizes: Sequence[int],
-    parts: Vertices | None,
-    rng: np.random.Generator | None,
-) -> Iterator[Candidates]:
-    """Candidates of x-subgraphs without and with knowledge of the rules; the attacker knows the released weights."""
     whole = original if parts is None else inside(original, parts)
     before = World(original, original, np.arange(original.n), whole)
     after = World(induced(released, mapping), released, mapping, whole)

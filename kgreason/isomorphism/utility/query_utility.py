@@ -1,4 +1,4 @@
-"""Utility of query answers, and fidelity of degrees and weights, of a release compared to its original."""
+"""Utility of answers and derived edges, and fidelity of degrees and weights, of a release compared to its original."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SHOWN = 5  # listed lost answers, and listed gained answers, of each query
 
 @record
 class QueryUtility:
-    """Differences in the answers of one query.
+    """Differences in the answers of one query, or in the derived edges of one predicate, here called answers, too.
 
     Attributes
     ----------
@@ -65,39 +65,61 @@ class QueryUtility:
         union = self.original + self.gained
         return (self.lost + self.gained) / union if union else 0.0
 
+    @property
+    def precision(self) -> float:
+        """Share of the answers in A that are true, which means that G has them; 1 if A has none."""
+        return 1 - self.gained / self.released if self.released else 1.0
+
+    @property
+    def recall(self) -> float:
+        """Share of the answers in G that A has; 1 if G has none."""
+        return 1 - self.u
+
+    def as_dict(self) -> dict[str, float]:
+        """Return a JSON-serializable dict without answers."""
+        counts = {name: getattr(self, name) for name in ("original", "released", "lost", "gained")}
+        shares = {"precision": self.precision, "recall": self.recall}
+        errors = {"u": self.u, "u_symmetric": self.u_symmetric}
+        sample = {"sampled": self.sampled, "margin": self.margin} if self.sampled else {}
+        return counts | shares | errors | sample
+
 
 @dataclass(frozen=True)
 class Utility(Displayed):
-    """Query errors U and U△ of a release; 0 is best.
+    """Errors of a release in query answers and derived edges.
 
     Attributes
     ----------
     u, u_symmetric
-        Means of U and U△ of the KGISO paper over the queries, with equal weights; 0 without queries.
+        Means of U and U△ of the KGISO paper over the queries, with equal weights; 0 is best, and 0 without queries.
     per_query
-        Results by query predicate.
+        Results by query predicate; by derived predicate if the rules have no queries.
+    per_derived
+        Results by derived predicate: derived edges between different vertices. Others, such as ``control(X, X)``, are
+        not counted.
     """
 
     u: float
     u_symmetric: float
     per_query: Mapping[str, QueryUtility]
+    per_derived: Mapping[str, QueryUtility] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<Utility: U {self.u:.3f}, U△ {self.u_symmetric:.3f}; queries: {', '.join(self.per_query) or 'none'}>"
 
     @property
     def pooled(self) -> QueryUtility:
-        """Answers of all queries together: its ``u`` and ``u_symmetric`` weight each answer equally.
+        """Answers of all queries and all derived edges together, so that each answer has the same weight.
 
         Examples
         --------
         >>> few, many = QueryUtility(1, 1, 1, 1), QueryUtility(98, 98, 0, 0)
-        >>> found = Utility(0.5, 0.5, {"few": few, "many": many})
-        >>> round(found.pooled.u, 3), round(found.pooled.u_symmetric, 3)
-        (0.01, 0.02)
+        >>> found = Utility(0.5, 0.5, {"few": few}, {"many": many})
+        >>> round(found.pooled.u, 3), round(found.pooled.precision, 3)
+        (0.01, 0.99)
         """
-        queries = self.per_query.values()
-        sums = (sum(getattr(q, part) for q in queries) for part in ("original", "released", "lost", "gained"))
+        every = {**self.per_derived, **self.per_query}.values()
+        sums = (sum(getattr(q, part) for q in every) for part in ("original", "released", "lost", "gained"))
         return QueryUtility(*sums)
 
     @property
@@ -107,20 +129,14 @@ class Utility(Displayed):
 
     def as_dict(self) -> dict[str, object]:
         """Return a JSON-serializable dict."""
-        queries = {
-            name: {
-                "original": q.original,
-                "released": q.released,
-                "lost": q.lost,
-                "gained": q.gained,
-                "u": q.u,
-                "u_symmetric": q.u_symmetric,
-                **({"sampled": q.sampled, "margin": q.margin} if q.sampled else {}),
-            }
-            for name, q in self.per_query.items()
+        pooled = self.pooled.as_dict()
+        found = {"queries": self.per_query, "derived": self.per_derived}
+        return {
+            "u": self.u,
+            "u_symmetric": self.u_symmetric,
+            "pooled": {name: pooled[name] for name in ("precision", "recall", "u", "u_symmetric")},
+            **{kind: {name: q.as_dict() for name, q in some.items()} for kind, some in found.items()},
         }
-        pooled = {"u": self.pooled.u, "u_symmetric": self.pooled.u_symmetric}
-        return {"u": self.u, "u_symmetric": self.u_symmetric, "pooled": pooled, "queries": queries}
 
 
 def utility(
@@ -130,7 +146,7 @@ def utility(
     rules: CheckedProgram,
     known: Mapping[str, Vertices] = MappingProxyType({}),
 ) -> Utility:
-    """Compare the answers to the ``@query`` predicates of G and A by vertex identity: U and U△ of the KGISO paper.
+    """Compare the answers to ``@query`` predicates, and the edges of ``@derived`` ones, of G and A by vertex identity.
 
     Original vertex v is released vertex ``mapping[v]``; `known` holds the answers of G to some queries.
 
@@ -142,39 +158,64 @@ def utility(
     >>> found.u, found.u_symmetric
     (0.0, 0.5)
     """
-    found = {
-        name: _closures(original, released, mapping, rules, name) for name in rules.queries or rules.derived
-    }
-    listed = replace(rules, queries=tuple(name for name, q in found.items() if q is None))
-    if listed.queries:
-        other = replace(listed, queries=tuple(name for name in listed.queries if name not in known))
-        tasks = ([(original, other)] if other.queries else []) + [(released, listed)]
+    graphs = original, released
+    queries = {name: _closures(*graphs, mapping, rules, name, loops=True) for name in rules.queries}
+    derived = {name: _closures(*graphs, mapping, rules, name, loops=False) for name in rules.derived}
+    listed = dict.fromkeys(name for found in (queries, derived) for name, q in found.items() if q is None)
+    if listed:
+        asked = [tuple(name for name in listed if name not in known), tuple(listed)]
+        tasks = [(g, replace(rules, queries=goals)) for g, goals in zip(graphs, asked, strict=True) if goals]
         *some, after = each(lambda task: answers(*task), tasks)
         before = {**known, **(some[0] if some else {})}
-        for name in listed.queries:
-            rows = before[name]
-            found[name] = _compared(_renamed(rows, mapping, name, rules), after[name])
-    per_query = {name: q for name, q in found.items() if q is not None}
+        for name in listed:
+            rows = before[name], after[name]
+            if name in queries:
+                queries[name] = _compared(_renamed(rows[0], mapping, name, rules), rows[1])
+            if name in derived:
+                edges = (_edges(r, g, name, rules) for r, g in zip(rows, graphs, strict=True))
+                derived[name] = _compared(mapping[next(edges)], next(edges))
+    per_derived = {name: q for name, q in derived.items() if q is not None}
+    per_query = {name: q for name, q in queries.items() if q is not None} or per_derived
     count = max(len(per_query), 1)
     return Utility(
         sum(q.u for q in per_query.values()) / count,
         sum(q.u_symmetric for q in per_query.values()) / count,
         per_query,
+        per_derived,
     )
 
 
 def _closures(
-    original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices, rules: CheckedProgram, name: str
+    original: KnowledgeGraph,
+    released: KnowledgeGraph,
+    mapping: Vertices,
+    rules: CheckedProgram,
+    name: str,
+    *,
+    loops: bool,
 ) -> QueryUtility | None:
-    """Differences in the answers of a transitive-closure query, which may be too many to list; else `None`."""
+    """Differences in the answers of a transitive closure, which may be too many to list; else `None`."""
     closing = closure_rules(rules, name)
-    before = closing and closure(original, closing)
-    after = closing and before and closure(released, closing)
+    before = closing and closure(original, closing, loops=loops)
+    after = closing and before and closure(released, closing, loops=loops)
     if not before or not after:
         return None
     pairs = compare(before, after, mapping)
     lost, gained = pairs.before - pairs.common, pairs.after - pairs.common
     return QueryUtility(pairs.before, pairs.after, lost, gained, pairs.sampled, pairs.margin)
+
+
+def _edges(rows: Vertices, graph: KnowledgeGraph, name: str, rules: CheckedProgram) -> Vertices:
+    """Derived edges between different vertices, int64, shape (edges, 2), without those that the graph states."""
+    from kgreason.language.check.genericity import holds_edges, vertex_positions
+
+    if not holds_edges(name, vertex_positions(rules)):
+        return np.empty((0, 2), dtype=np.int64)
+    rows = rows[rows[:, 0] != rows[:, 1]]
+    stated = graph.relations.get(name)
+    if stated is None:
+        return rows
+    return rows[~np.isin(rows @ [graph.n, 1], stated.source * graph.n + stated.target)]
 
 
 def _renamed(rows: Vertices, mapping: Vertices, name: str, rules: CheckedProgram) -> Vertices:

@@ -151,17 +151,18 @@ class Closure:
     cycles: bool
 
 
-def closure(graph: KnowledgeGraph, rules: ClosureRules) -> Closure | None:
-    """Closure that the rules define on a graph; `None` if base and steps differ."""
+def closure(graph: KnowledgeGraph, rules: ClosureRules, *, loops: bool = True) -> Closure | None:
+    """Closure that the rules define on a graph, with or without `loops`; `None` if base and steps differ."""
     found = answers(graph, rules.program)
     base = found[BASE]
     steps = found.get(STEP, base)
     pairs, step_pairs = base[base[:, 0] != base[:, 1]], steps[steps[:, 0] != steps[:, 1]]
     if not np.array_equal(pairs, step_pairs):
         return None
-    loops = np.zeros(graph.n, dtype=np.bool_)
-    loops[base[base[:, 0] == base[:, 1], 0]] = True
-    return Closure(graph.n, pairs[:, 0].copy(), pairs[:, 1].copy(), loops, rules.cycles)
+    themselves = np.zeros(graph.n, dtype=np.bool_)
+    if loops:
+        themselves[base[base[:, 0] == base[:, 1], 0]] = True
+    return Closure(graph.n, pairs[:, 0].copy(), pairs[:, 1].copy(), themselves, loops and rules.cycles)
 
 
 @kernel
