@@ -148,7 +148,7 @@ def _(found: Anonymization) -> View:
         report.verdict_figures(found.verdict),
         (item for item in report.utility_items(found.score.utility) if isinstance(item, Figure)),
         report.fidelity_figures(found.score.fidelity, (found.original, found.release.graph)),
-        [report.detection_figure(found.score)],
+        report.detection_figures(found.score),
         _rest(found),
     )
 

@@ -155,10 +155,17 @@ def verify(
     options.mapping_file(Path, default=REQUIRED),
     options.RULES,
     options.DATA,
+    K,
+    X,
     options.AS_JSON,
 )
-def score(release: str, mapping: Path, rules: Path, data: Sequence[str], as_json: bool) -> int:
-    """Measure utility U and U△, fidelity, and how well a classifier detects synthetic vertices."""
+def score(
+    release: str, mapping: Path, rules: Path, data: Sequence[str], k: int, x: Any, as_json: bool
+) -> int:
+    """Measure utility U and U△, fidelity, and how well a classifier detects synthetic vertices and edges.
+
+    -k and -x are those of the guarantee, which is measured again without the edges that look synthetic.
+    """
     from kgreason.isomorphism import assessment
     from kgreason.isomorphism.report import score_items
 
@@ -166,7 +173,8 @@ def score(release: str, mapping: Path, rules: Path, data: Sequence[str], as_json
     program = load_rules(rules, bound=original)
     with terminal.progress() as shown:
         pair = _pair(program, original, release, mapping, shown)
-        result = assessment.score(pair.original, pair.released, pair.mapping, program, progress=shown)
+        graphs = pair.original, pair.released, pair.mapping
+        result = assessment.score(*graphs, program, k=k, x=x, parts=pair.parts, progress=shown)
     if as_json:
         print_json({"format": 1, **result.as_dict()})
     else:

@@ -253,7 +253,7 @@ def anonymization_rows(result: Anonymization) -> list[Row]:
 def _still_found(result: Anonymization) -> Iterator[Row]:
     """Rows on vertices that are unique for attackers who know more of the whole graph than the guarantee covers."""
     n = max(result.original.n, 1)
-    head = "vertices of the original that are the only candidate, before -> after"
+    head = "unique vertices, before -> after; attackers who allow for added edges find more"
     if result.unchanged:
         head = "the graph is released as it is, under other labels and weights"
     yield "what others could still find", head

@@ -109,7 +109,11 @@ class Isomorphism(Family[Release, Pair, Anonymization]):
                 progress=self.progress,
             ),
             "score",
-            lambda: assessment.scored(*graphs, self.program, made.answers),
+            lambda: assessment.scored(
+                *(*graphs, self.program, made.answers, guarantee.k),
+                () if guarantee.model == "k-iso" else self.sizes,
+                read.parts,
+            ),
             PER_ROW * (read.released.n + read.released.m),
         )
         results = verdict, read.original, made, found, self.program.derived

@@ -232,27 +232,36 @@ def score(
     mapping: Mapping[str, str] | Vertices | ArrowTable,
     rules: Rules,
     *,
+    k: int = Settings.k,
+    x: int | Iterable[int] = Settings.x,
+    parts: Vertices | None = None,
     allow_files: bool = False,
     progress: Progress = SILENT,
 ) -> Score:
-    """Measure the query errors U and U△, the fidelity and the detection AUC of a release.
+    """Measure the utility and the fidelity of a release, and how well its synthetic vertices and edges are detected.
 
     Definitions: docs/anonymization.md.
 
     Parameters
     ----------
-    original, released, mapping, allow_files
+    original, released, mapping, parts, allow_files
         As in `verify`.
+    k, x
+        Parameters of the guarantee, which is measured again after the most suspicious edges are removed.
 
     Raises
     ------
+    AnonymizationError
+        If k or x is out of range.
     DataError
         If the graphs do not fit the rules.
     """
+    check_numbers(k=(k, 1))
+    sizes = attacked_sizes(x)
     progress.step("Scoring")
     program = load(rules, allow_files=allow_files)
     original, released = graphs_under(program.without_graph(), original, released)
-    return scored(original, released, mapped(mapping, original, released), program, {})
+    return scored(original, released, mapped(mapping, original, released), program, {}, k, sizes, parts)
 
 
 def scored(
@@ -261,17 +270,28 @@ def scored(
     mapping: Vertices,
     program: CheckedProgram,
     known: Mapping[str, Vertices],
+    k: int,
+    sizes: Sequence[int],
+    parts: Vertices | None,
 ) -> Score:
     """Measure a release as `score`; `known` holds the answers of the original to some queries."""
+    from kgreason.isomorphism.attacks.edge_filter import withstood
     from kgreason.isomorphism.result import Score
     from kgreason.isomorphism.utility.detection_auc import detection
+    from kgreason.isomorphism.utility.edge_detection import edge_detection, synthetic_edges
     from kgreason.isomorphism.utility.query_utility import fidelity, utility
 
-    original, released = original.distinct(), released.distinct()
-    # a fixed seed makes the measurement reproducible
-    auc = detection(released, np.asarray(mapping), np.random.default_rng(0))
+    original, released, mapping = original.distinct(), released.distinct(), np.asarray(mapping)
     rules = program.without_graph()
-    return Score(utility(original, released, mapping, rules, known), fidelity(original, released), auc)
+    graphs = original, released, mapping
+    # a fixed seed makes the measurements reproducible
+    vertices = detection(released, mapping, np.random.default_rng(0))
+    edges, suspicion = edge_detection(*graphs, np.random.default_rng(0))
+    kept = None
+    if suspicion is not None and sizes:
+        truth = synthetic_edges(*graphs)
+        kept = withstood(*graphs, rules, k, sizes, suspicion, truth, np.random.default_rng(0), parts)
+    return Score(utility(*graphs, rules, known), fidelity(original, released), vertices, edges, kept)
 
 
 def attack(

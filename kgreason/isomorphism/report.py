@@ -128,7 +128,7 @@ def _utility(result: Anonymization, run: Run) -> Iterator[Item]:
     if run.program is not None:
         yield from examples(score.utility, original, released, result.release.mapping, run.program)
     yield from fidelity_figures(score.fidelity, (original, released))
-    yield detection_figure(score)
+    yield from detection_figures(score)
 
 
 def utility_items(utility: Utility) -> Iterator[Item]:
@@ -227,17 +227,29 @@ def fidelity_figures(
         )
 
 
-def detection_figure(score: Score) -> Figure:
-    """Detection AUC of synthetic vertices."""
-    detection = score.detection
-    return Figure("Detection AUC", str(detection), "better is 0.5", "detection AUC", number=detection.auc)
+def detection_figures(score: Score) -> Iterator[Figure]:
+    """Detection AUC of synthetic vertices and edges, and the guarantee without the most suspicious edges."""
+    for name, found in (("Detection AUC", score.detection), ("Detection AUC of edges", score.edge_detection)):
+        yield Figure(name, str(found), "better is 0.5", "detection AUC", number=found.auc)
+    edges, rest = score.edge_detection, score.withstood
+    if edges.precision is not None:
+        note = f"the share of a random choice is {edges.base:.3f}"
+        shown = f"{edges.precision:.3f} of the {edges.synthetic:,} most suspicious edges are synthetic"
+        yield Figure(
+            "Precision at k", shown, "better is 0", "detection AUC", number=edges.precision, note=note
+        )
+    if rest is not None:
+        share = rest.kept / max(rest.subgraphs, 1)
+        yield Figure(
+            "Guarantee without these edges", str(rest), "better is 100 %", "detection AUC", number=share
+        )
 
 
 def score_items(score: Score) -> Iterator[Item]:
     """Utility, fidelity and detection AUC."""
     yield from utility_items(score.utility)
     yield from fidelity_figures(score.fidelity)
-    yield detection_figure(score)
+    yield from detection_figures(score)
 
 
 def public_report(

@@ -11,8 +11,10 @@ from kgreason.release.pipeline import Result
 
 if TYPE_CHECKING:
     from kgreason.graph.knowledge_graph import KnowledgeGraph
+    from kgreason.isomorphism.attacks.edge_filter import Withstood
     from kgreason.isomorphism.definition import Release
     from kgreason.isomorphism.utility.detection_auc import Detection
+    from kgreason.isomorphism.utility.edge_detection import EdgeDetection
     from kgreason.isomorphism.utility.query_utility import Fidelity, Utility
     from kgreason.isomorphism.verification.verdict import Verdict
     from kgreason.release.report.candidate_tables import Candidates
@@ -20,11 +22,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Score(Displayed):
-    """Utility of query answers, fidelity and detection AUC of a release."""
+    """Utility of answers and derived edges, fidelity, and detection of synthetic vertices and edges of a release.
+
+    `withstood` is the guarantee that remains where the most suspicious edges are removed; `None`: not measured.
+    """
 
     utility: Utility
     fidelity: Fidelity
     detection: Detection
+    edge_detection: EdgeDetection
+    withstood: Withstood | None
 
     def __repr__(self) -> str:
         return (
@@ -37,6 +44,8 @@ class Score(Displayed):
             "utility": self.utility.as_dict(),
             "fidelity": self.fidelity.as_dict(),
             "detection": self.detection.as_dict(),
+            "edge_detection": self.edge_detection.as_dict(),
+            "withstood": self.withstood and self.withstood.as_dict(),
         }
 
 

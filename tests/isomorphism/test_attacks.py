@@ -26,11 +26,11 @@ from kgreason.isomorphism.attacks.known_parts import (
     draw_parts,
     implausibility,
     lasting,
-    synthetic,
     without_implausible,
 )
 from kgreason.isomorphism.attacks.known_vertices import fingerprints, hubs, propagate, vertex_candidates
 from kgreason.isomorphism.attacks.twin_graphs import redrawn, rewired
+from kgreason.isomorphism.utility.edge_detection import synthetic_edges
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.check.program_checker import load_text
 from tests import naive
@@ -622,7 +622,7 @@ def test_the_filter_finds_bridges_between_cliques() -> None:
     bridges = [("a0", "b0", 0.1), ("b1", "c1", 0.1)]
     original = KnowledgeGraph.from_edges(cliques, relation="own")
     released = KnowledgeGraph.from_edges([*cliques, *bridges], relation="own")
-    made = synthetic(original, released, np.arange(18))
+    made = synthetic_edges(original, released, np.arange(18))
     assert np.flatnonzero(made).tolist() == [90, 91]
     rest, dropped = without_implausible(released, 2)
     assert (dropped == made).all()

@@ -419,22 +419,22 @@ def without_implausible(graph: KnowledgeGraph, count: int) -> tuple[KnowledgeGra
     order = np.argsort(-implausibility(graph), kind="stable")
     dropped = np.zeros(graph.m, dtype=np.bool_)
     dropped[order[:count]] = True
-    relations: dict[str, Relation] = {}
-    begin = 0
-    for name, r in graph.relations.items():
-        relations[name] = r.take(~dropped[begin : begin + len(r)])
-        begin += len(r)
-    return replace(graph, relations=relations), dropped
+    return without_edges(graph, dropped), dropped
 
 
-def synthetic(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Ints) -> Flags:
-    """Whether each released edge joins vertices that no original edge of its relation joins; shape (m,)."""
-    found = [np.empty(0, dtype=np.bool_)]
-    for name, r in released.relations.items():
-        own = original.relations[name]
-        keys = mapping[own.source] * released.n + mapping[own.target]
-        found.append(~np.isin(r.source * released.n + r.target, keys))
-    return np.concatenate(found)
+def without_edges(graph: KnowledgeGraph, removed: Flags) -> KnowledgeGraph:
+    """Graph without some edges; `removed` marks them, relations in their order, shape (m,).
+
+    Examples
+    --------
+    >>> graph = KnowledgeGraph.from_edges([("a", "b"), ("b", "c")])
+    >>> without_edges(graph, np.array([True, False])).m
+    1
+    """
+    starts = np.cumsum([0, *(len(r) for r in graph.relations.values())])
+    parts = zip(graph.relations.items(), starts[:-1], starts[1:], strict=True)
+    relations = {name: r.take(~removed[begin:end]) for (name, r), begin, end in parts}
+    return replace(graph, relations=relations)
 
 
 def _detours(graph: KnowledgeGraph) -> Floats:

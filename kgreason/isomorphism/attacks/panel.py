@@ -30,7 +30,6 @@ from kgreason.isomorphism.attacks.known_parts import (
     candidates,
     draw_parts,
     index_of,
-    synthetic,
     without_implausible,
 )
 from kgreason.isomorphism.attacks.known_vertices import (
@@ -43,6 +42,7 @@ from kgreason.isomorphism.attacks.known_vertices import (
     vertex_attack,
 )
 from kgreason.isomorphism.attacks.twin_graphs import redrawn, rewired
+from kgreason.isomorphism.utility.edge_detection import synthetic_edges
 from kgreason.isomorphism.verification.image_pools import packs, placements, tokens
 from kgreason.isomorphism.verification.images import decide
 from kgreason.isomorphism.verification.release_index import ReleaseIndex
@@ -81,7 +81,7 @@ class _Panel:
         self.setting, self.rng, self.progress = setting, rng, progress
         self.notes: list[str] = []
         original, released, mapping = setting.original, setting.released, setting.mapping
-        made = synthetic(original, released, mapping)
+        made = synthetic_edges(original, released, mapping)
         count = int(made.sum()) if setting.drop is None else round(setting.drop * released.m)
         self.rest, dropped = without_implausible(released, count)
         self.filtered = Filtered(released.m, int(dropped.sum()), int(made.sum()), int((dropped & made).sum()))

@@ -139,7 +139,7 @@ def detection(released: KnowledgeGraph, mapping: Vertices, rng: np.random.Genera
     values, truth = features(released, chosen), truth[chosen]
     areas = [_area(values, truth, rng) for _ in range(1 if count >= FEW else DIVISIONS)]
     auc = float(np.mean(areas))
-    error = _standard_error(auc, int(truth.sum()), int((~truth).sum()))
+    error = standard_error(auc, int(truth.sum()), int((~truth).sum()))
     return Detection(auc, max(0.0, auc - NORMAL * error), min(1.0, auc + NORMAL * error), count)
 
 
@@ -155,7 +155,7 @@ def _area(values: Features, truth: Truth, rng: np.random.Generator) -> float:
     return float(np.mean(areas))
 
 
-def _standard_error(auc: float, positive: int, negative: int) -> float:
+def standard_error(auc: float, positive: int, negative: int) -> float:
     """Standard error of an area under the curve (Hanley and McNeil)."""
     first, second = auc / (2 - auc), 2 * auc**2 / (1 + auc)
     spread = auc * (1 - auc) + (positive - 1) * (first - auc**2) + (negative - 1) * (second - auc**2)
