@@ -221,11 +221,10 @@ def test_mutated_releases(judge: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("judge", JUDGES)
-@pytest.mark.parametrize("half", range(2))
-def test_five_thousand_mutated_releases(judge: str, half: int) -> None:
-    """Half of them, with certificates fewer; `pytest -rP` shows how many of which kind."""
+def test_thousands_of_mutated_releases(judge: str) -> None:
+    """2,500, with certificates fewer; `pytest -rP` shows how many of which kind."""
     least = 2_500 if judge == "enumeration" else 1_000
-    seen = compared(least * 11 // 10, range(200 * half, 200 * half + 200), JUDGES[judge])
+    seen = compared(least * 11 // 10, range(200), JUDGES[judge])
     print(judge, dict(seen))
     assert seen["holds"] + seen["fails"] + seen["undecided"] >= least, seen
     assert powerful(seen, judge), seen
