@@ -13,7 +13,7 @@ from kgreason.cli.commands import command, given, load_rules, print_json, refuse
 from kgreason.cli.options import REQUIRED, names, option, rule_files, setting_option
 from kgreason.cli.releases import FOLDERS, check_releases, one_mapping, print_verdict, publish
 from kgreason.cli.run import complain, tell
-from kgreason.isomorphism.settings import MAX_SUBGRAPHS, Model, Settings
+from kgreason.isomorphism.settings import MAX_SUBGRAPHS, Further, Model, Settings
 
 if TYPE_CHECKING:
     from kgreason.base.progress import Progress
@@ -28,7 +28,8 @@ PUBLISHED_MAY_FAIL = (
 )
 K = setting_option(Settings, "k")
 X = setting_option(Settings, "x", range, type=options.sizes)
-SETTINGS = options.settings_options(Settings, x=X)
+ALSO = setting_option(Settings, "also", list[Further])
+SETTINGS = options.settings_options(Settings, x=X, also=ALSO)
 
 
 @command(
@@ -74,6 +75,7 @@ def anonymize(rules: Path, data: Sequence[str], **asked: Any) -> int:
     options.mapping_file(list[Path]),
     K,
     X,
+    ALSO,
     option(
         "--certificate FILE",
         Path,
@@ -128,7 +130,7 @@ def verify(
     original, certificate = sources(data), asked["certificate"]
     _tell_promise(release, model)
     program = load_rules(rules, bound=original)
-    chosen = {name: asked[name] for name in ("k", "x", "sample", "seed", "max_subgraphs")} | {"model": model}
+    chosen = {name: asked[name] for name in ("k", "x", "also", "sample", "seed", "max_subgraphs")} | {"model": model}
     with terminal.progress() as shown:
         chosen["progress"] = shown
         if not original and known is None:

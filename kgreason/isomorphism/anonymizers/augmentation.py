@@ -14,6 +14,8 @@ from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices
 from kgreason.graph.sorted_keys import distinct
 from kgreason.graph.subgraphs.ordered_adjacency import undirected
 from kgreason.isomorphism.anonymizers.assembly import Edges, Pairs, check_vertices
+from kgreason.isomorphism.anonymizers.degree_fillers import filled
+from kgreason.isomorphism.anonymizers.degree_raises import DegreeRaises, Pair
 from kgreason.isomorphism.anonymizers.natural_cover import Cover, Lack
 
 Flags = npt.NDArray[np.bool_]
@@ -227,6 +229,8 @@ class Augmentation:
         Vertices with a promised incoming edge, and vertices with a promised outgoing edge, with repetitions.
     forbidden
         Degrees of original vertices that would invalidate an image, or `None`.
+    raised
+        Like `open`, for the raises of rare pairs of degrees; `complete` adds the edges.
     keep_degrees
         Whether original vertices keep their degrees from now on.
     neighbours
@@ -248,6 +252,7 @@ class Augmentation:
         self._rng = rng
         self._spares: list[int] = []
         self.open: tuple[list[int], list[int]] = [], []
+        self.raised: tuple[list[int], list[int]] = [], []
         self.graph, self.n, self.symmetric = graph, graph.n, symmetric
         self.inner, self.outer = graph.in_degree(), graph.out_degree()
         self._x = x
@@ -276,7 +281,7 @@ class Augmentation:
     def added(self) -> int:
         """Number of synthetic vertices and edges."""
         ways = 2 if self.symmetric else 1
-        ties = ways * len(self._source) + max(map(len, self.open))
+        ties = ways * len(self._source) + max(map(len, self.open)) + max(map(len, self.raised))
         return self.n - self.graph.n + ties + sum(map(len, self._edges.values()))
 
     def add_vertices(self, count: int) -> Vertices:
@@ -406,6 +411,31 @@ class Augmentation:
                 self._put(u, targets.pop(at))
         return left, targets
 
+    def raise_to(self, inner: Ints, outer: Ints) -> None:
+        """Raise the degrees of all vertices; `complete` adds the edges."""
+        for ends, degree, new in zip(self.raised, (self.inner, self.outer), (inner, outer), strict=True):
+            ends += np.repeat(np.arange(self.n), new - degree).tolist()
+            degree[:] = new
+
+    def raise_rare(self, k: int) -> bool:
+        """Raise vertices outside images so that few pairs of degrees are rare; returns whether any was raised."""
+        raises = _SafeRaises(self, k)
+        raises.run(self._rng)
+        changed = bool((raises.inner != self.inner).any() or (raises.outer != self.outer).any())
+        self.raise_to(raises.inner, raises.outer)
+        return changed
+
+    def complete(self, k: int) -> None:
+        """Add the edges of raised degrees, and new vertices with the pairs of degrees that are still rare."""
+        degrees = self.inner, self.outer
+        several = (filled(degrees, self.raised, least, self.fits, self._rng, symmetric=self.symmetric) for least in (k, 1))
+        found = next(one for one in several if one is not None)
+        self.raised = [], []
+        self.add_vertices(len(found.inner) - self.n)
+        self.inner, self.outer = found.inner, found.outer
+        for source, target in zip(*(ends.tolist() for ends in found.edges), strict=True):
+            self._put(source, target)
+
     def tie_to_partner(self, vertex: int, *, incoming: bool, promised: bool = False) -> None:
         """Tie a vertex to one outside images: an original one, drawn in proportion to its degree, or a spare one."""
         partner = self._spare(vertex) if self.keep_degrees else self._original(vertex, incoming=incoming)
@@ -436,3 +466,17 @@ class Augmentation:
         self.tie(found, next(v for v in anchors if v != vertex))
         self._spares.append(found)
         return found
+
+
+class _SafeRaises(DegreeRaises):
+    """Raises of vertices outside images that invalidate no made image."""
+
+    def __init__(self, augmentation: Augmentation, k: int) -> None:
+        movable = ~augmentation.in_copies(np.arange(augmentation.n))
+        degrees = augmentation.inner, augmentation.outer
+        super().__init__(*degrees, k, movable=movable, symmetric=augmentation.symmetric)
+        self._augmentation = augmentation
+
+    def may_have(self, vertex: int, pair: Pair, others: Sequence[int]) -> bool:  # noqa: ARG002
+        """Whether no made image forbids the degrees."""
+        return self._augmentation.may_have(vertex, *pair)
