@@ -130,7 +130,9 @@ def verify(
     original, certificate = sources(data), asked["certificate"]
     _tell_promise(release, model)
     program = load_rules(rules, bound=original)
-    chosen = {name: asked[name] for name in ("k", "x", "also", "sample", "seed", "max_subgraphs")} | {"model": model}
+    chosen = {name: asked[name] for name in ("k", "x", "also", "sample", "seed", "max_subgraphs")} | {
+        "model": model
+    }
     with terminal.progress() as shown:
         chosen["progress"] = shown
         if not original and known is None:
@@ -178,6 +180,7 @@ def score(release: str, mapping: Path, rules: Path, data: Sequence[str], as_json
 
 def _tell_promise(release: str, model: str) -> None:
     """Tell of what a release says that it promises, where other numbers are asked for only by default."""
+    from kgreason.isomorphism.definition import KNOWN
     from kgreason.isomorphism.folder import claim_of
     from kgreason.release.table_layout import README
 
@@ -188,10 +191,12 @@ def _tell_promise(release: str, model: str) -> None:
     sizes = [] if promised.x is None else [*promised.also, promised.x]
     others = given("k") is None and promised.k != Settings.k
     others |= given("x") is None and bool(sizes) and sizes != [Settings.x]
-    if others:
+    more = "" if given("also") else "".join(f" --also {one}" for one in promised.further[-1:])
+    if others or more:
         x = "..".join(str(size) for size in dict.fromkeys((sizes[0], sizes[-1]))) if sizes else ""
         says, asks = (f"k = {promised.k}, x = {x}", f" -x {x}") if x else (f"k = {promised.k}", "")
-        tell(f"the release says {says}: -k {promised.k}{asks} asks for that")
+        says += f", {' and '.join(KNOWN[one] for one in promised.further)}" if more else ""
+        tell(f"the release says {says}: -k {promised.k}{asks}{more} asks for that")
 
 
 def _with_files(

@@ -156,7 +156,9 @@ def choose(settings: Settings, sizes: tuple[int, ...], further: tuple[Further, .
         return Klone(k, trials)
     if settings.method == "k-iso":
         if further:
-            raise AnonymizationError("k-Iso has no further guarantees", hint="leave --also out, or the method")
+            raise AnonymizationError(
+                "k-Iso has no further guarantees", hint="leave --also out, or the method"
+            )
         return KIso(k, trials)
     if sizes[-1] > LARGEST:
         raise AnonymizationError(

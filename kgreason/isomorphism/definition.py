@@ -14,7 +14,6 @@ from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
 from kgreason.isomorphism.settings import Further, Model
 from kgreason.language.check.checked_program import CheckedProgram
 
-
 KNOWN: Mapping[Further, str] = {"degree": "degrees", "neighbours": "neighbours' degrees"}
 
 

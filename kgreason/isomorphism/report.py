@@ -10,6 +10,7 @@ import numpy as np
 from kgreason.base.progress import SILENT, Progress
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
 from kgreason.isomorphism.report_words import Promise, done_private, safe_private, safe_public, verdict_words
+from kgreason.isomorphism.settings import Further
 from kgreason.isomorphism.verification.verdict import Verdict
 from kgreason.release.report.candidate_tables import Candidates, risk_items
 from kgreason.release.report.report_data import FILES, TEXTS, Figure, Item, Report, Section, Table
@@ -35,6 +36,11 @@ if TYPE_CHECKING:
 
 
 SHARED, RULES = TEXTS["shared"], TEXTS["rules"]
+COVERED: dict[Further, tuple[str, ...]] = {
+    "degree": ("in-degree", "out-degree", "in- and out-degree"),
+    "neighbours": ("neighbours' degrees",),
+}
+EXAMPLES = "in- and out-degree", "neighbours' degrees"  # knowledge shown first of what is not promised
 NO_VERTEX = "…"  # replaces values of answers that are not vertices
 
 
@@ -49,7 +55,7 @@ def private_report(result: Anonymization, run: Run, progress: Progress = SILENT)
         Section("Guarantee", SHARED["guarantee"], (*_guarantee(promise, verdict), *findings(verdict))),
         Section(
             "Risk before and after",
-            f"{RULES['risk']} {RULES['nothing'] if promise.baseline else RULES['parts']}",
+            f"{RULES['risk']} {RULES['nothing'] if promise.baseline else _covered(promise)}",
             tuple(_risk(exposed, promise)),
         ),
         Section("Utility", SHARED["utility"], tuple(_utility(result, run))),
@@ -105,11 +111,19 @@ def _exposures(result: Anonymization, run: Run, progress: Progress) -> list[Cand
     return exposures(*graphs, run.program, sizes, release.parts, run.generator, progress)
 
 
+def _covered(promise: Promise) -> str:
+    """Text on what the guarantee covers of the compared risks."""
+    *_, most = ("alone", *promise.further)
+    return RULES["parts"].format(RULES[f"parts_{most}"])
+
+
 def _risk(exposed: list[Candidates], promise: Promise) -> Iterator[Item]:
-    promised = [] if promise.baseline else [one for one in exposed if one.of_parts]
+    known = [name for one in promise.further for name in COVERED[one]]
+    promised = [] if promise.baseline else [one for one in exposed if one.of_parts or one.knowledge in known]
     others = [one for one in exposed if one not in promised]
-    degrees = next((one for one in others if one.knowledge == "in- and out-degree"), None)
-    candidates = "places", "vertices" if promised else "vertices or occurrences"
+    degrees = next((one for one in others if one.knowledge in EXAMPLES), None)
+    both = "vertices or occurrences"
+    candidates = both if known else "places", "vertices" if promised else both
     yield from risk_items(promised, others, promise.k, candidates, degrees)
 
 
@@ -280,7 +294,7 @@ def _limits(promise: Promise, weighted: bool) -> Iterator[tuple[str, str]]:
     else:
         if promise.sizes != "every x":
             yield "Other subgraphs", RULES["other_parts"].format(f"the guarantee is for {promise.sizes}")
-        yield "Other knowledge", RULES["other"]
+        yield "Other knowledge", RULES["_".join(("other", *promise.further[-1:]))]
     if promise.within_parts:
         yield "Edges between parts", RULES["between"]
     if weighted:

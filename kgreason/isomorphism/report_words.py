@@ -5,10 +5,13 @@ from __future__ import annotations
 from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.isomorphism.definition import Guarantee
+from kgreason.isomorphism.settings import Further
 from kgreason.isomorphism.verification.verdict import Verdict
 from kgreason.release.report.report_data import SHARED
 from kgreason.release.report.sections import safe_for_everybody, safe_for_owner, sentence, state_words
 
+DEGREE = "the in- and out-degree of a vertex in the whole release"
+NEIGHBOURS = f"{DEGREE}, and those of all its neighbours"
 METHODS = {"kguard": "KGUARD", "klone": "KLONE", "k-iso": "k-Iso"}
 
 
@@ -30,6 +33,8 @@ class Promise:
         Whether edges between parts are left out.
     baseline
         Whether the guarantee is that of k-Iso.
+    further
+        Further guarantees.
     """
 
     text: str
@@ -38,6 +43,7 @@ class Promise:
     edges: tuple[str, ...]
     within_parts: bool = False
     baseline: bool = False
+    further: tuple[Further, ...] = ()
 
     @classmethod
     def of(
@@ -46,7 +52,8 @@ class Promise:
         """Create from a guarantee and the checked sizes."""
         baseline = guarantee.model == "k-iso"
         covered = edges if baseline else (*edges, *derived)
-        return cls(str(guarantee), guarantee.k, sizes, covered, bool(guarantee.cut), baseline)
+        cut, further = bool(guarantee.cut), guarantee.further
+        return cls(str(guarantee), guarantee.k, sizes, covered, cut, baseline, further)
 
     @property
     def term(self) -> str:
@@ -59,6 +66,11 @@ class Promise:
         if self.baseline:
             return SHARED["k_iso"]
         return sentence("meaning", promise=self)
+
+    @property
+    def degrees(self) -> str:
+        """Knowledge of degrees that the further guarantees cover, in words; empty if there are none."""
+        return {(): "", ("degree",): DEGREE}.get(self.further, NEIGHBOURS)
 
     @property
     def vertices(self) -> str:

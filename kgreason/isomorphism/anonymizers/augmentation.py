@@ -428,7 +428,10 @@ class Augmentation:
     def complete(self, k: int) -> None:
         """Add the edges of raised degrees, and new vertices with the pairs of degrees that are still rare."""
         degrees = self.inner, self.outer
-        several = (filled(degrees, self.raised, least, self.fits, self._rng, symmetric=self.symmetric) for least in (k, 1))
+        several = (
+            filled(degrees, self.raised, least, self.fits, self._rng, symmetric=self.symmetric)
+            for least in (k, 1)
+        )
         found = next(one for one in several if one is not None)
         self.raised = [], []
         self.add_vertices(len(found.inner) - self.n)

@@ -9,7 +9,8 @@ docs/methods/kguard.md, further guarantees.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -188,7 +189,10 @@ class _Join:
         for i in np.lexsort((tie, -self._out, self._vertices >= self._first)).tolist():
             self._supply(i)
         tails, heads = (np.repeat(self._vertices, lack) for lack in (self._out, self._into))
-        most = max((int(np.unique(ends, return_counts=True)[1].max()) for ends in (tails, heads) if len(ends)), default=0)
+        most = max(
+            (int(np.unique(ends, return_counts=True)[1].max()) for ends in (tails, heads) if len(ends)),
+            default=0,
+        )
         sides = 2 if self._symmetric else 1
         count = len(tails) // sides
         size = min(usual, count // max(most, k))
@@ -207,7 +211,9 @@ class _Join:
         # the ends of one vertex are consecutive, and not more than the links
         for u, v in zip(tails[:ends].tolist(), np.resize(links, ends).tolist(), strict=True):
             self._add(u, v)
-        for u, v in zip(np.resize(links, ends).tolist(), [] if self._symmetric else heads[:ends].tolist(), strict=False):
+        for u, v in zip(
+            np.resize(links, ends).tolist(), [] if self._symmetric else heads[:ends].tolist(), strict=False
+        ):
             self._add(u, v)
         degree = size * (2 if self._symmetric else 1)
         return [(degree, degree)] * count
@@ -221,7 +227,7 @@ class _Join:
         for u, v, count in zip(tails, heads, length, strict=True):
             chain = [u, *range(self._n, self._n + count), v]
             self._n += count
-            for ends in zip(chain[:-1], chain[1:], strict=True):
+            for ends in pairwise(chain):
                 self._add(*ends)
         return [link] * sum(length)
 

@@ -48,11 +48,13 @@ class WithFurther:
         found = None if "neighbours" in self.further else step.frequent()
         found = step.covered() if found is None else found
         more = {"vertices_added": found.n - made.graph.n, "edges_added": found.m - made.graph.m}
-        progress.note(
-            f"{more['vertices_added']:,} vertices and {more['edges_added']:,} edges more protect "
-            f"{' and '.join(KNOWN[one] for one in self.further)}"
-        )
-        figures = {**made.figures, **{name: made.figures.get(name, 0) + count for name, count in more.items()}}
+        if found is not made.graph:
+            added = f"{more['vertices_added']:,} vertices and {more['edges_added']:,} edges"
+            progress.note(f"{added} more protect {' and '.join(KNOWN[one] for one in self.further)}")
+        figures = {
+            **made.figures,
+            **{name: made.figures.get(name, 0) + count for name, count in more.items()},
+        }
         guarantee = replace(made.guarantee, further=self.further)
         return replace(made, graph=found, guarantee=guarantee, figures=figures)
 
@@ -91,7 +93,7 @@ class _Step:
         return self.noising.synthetic(more, fixed, self.rng, self.progress)
 
     def covered(self) -> KnowledgeGraph:
-        """k copies of the graph in a ring, in which each copy of a vertex has edges to its own and the next new vertex.
+        """K copies of the graph in a ring, in which each copy of a vertex has edges to its own and the next new vertex.
 
         The vertex has the greatest out-degree: no vertex has its new degree, so images still differ in degree. The new
         vertices have incoming edges only (in a symmetric graph, both kinds), so no path leads from copy to copy.
@@ -152,9 +154,7 @@ class _Places:
 class _RaisesOfCopies(DegreeRaises):
     """Raises after which a vertex and its copies still differ in degree."""
 
-    def __init__(
-        self, inner: Ints, outer: Ints, k: int, copies: Vertices, *, symmetric: bool
-    ) -> None:
+    def __init__(self, inner: Ints, outer: Ints, k: int, copies: Vertices, *, symmetric: bool) -> None:
         super().__init__(inner, outer, k, symmetric=symmetric)
         self._rows = np.vstack([np.arange(copies.shape[1]), copies])
         self._row = np.full(len(inner), -1, dtype=np.int64)

@@ -144,7 +144,8 @@ class _AdditionSearch:
                 break
         if best is not None:
             vertices = best.n - self.graph.n
-            self.progress.note(f"{vertices:,} vertices and {best.added - vertices:,} edges make all images")
+            made = "make all images, and all degrees frequent" if self.frequent else "make all images"
+            self.progress.note(f"{vertices:,} vertices and {best.added - vertices:,} edges {made}")
         return best
 
     def _augmentation(self, ties: Pairs, neighbours: Pairs) -> Augmentation:

@@ -134,7 +134,9 @@ def verify(
     if certificate is not None:
         items.append(_certified(_faults(certificate, outcomes, k)))
     donors = tuple(found.donors for found in outcomes if found.donors is not None)
-    own = Certificate(k, donors, further=_held(items, further)) if all(item.holds for item in images) else None
+    own = (
+        Certificate(k, donors, further=_held(items, further)) if all(item.holds for item in images) else None
+    )
     total, unseen = _summed((*also, x), deltas)
     return Verdict(k, x, (*items, *images), total, tuple(also), commute, unseen=unseen, certificate=own)
 

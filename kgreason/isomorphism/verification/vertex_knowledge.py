@@ -19,6 +19,7 @@ from kgreason.isomorphism.definition import KNOWN
 from kgreason.isomorphism.settings import Further
 from kgreason.release.verdicts import SHOWN, Item, judged
 
+
 def shared_knowledge(released: KnowledgeGraph, k: int, further: Sequence[Further]) -> list[Item]:
     """Decide for each further guarantee whether every vertex shares this knowledge with at least k - 1 others.
 
@@ -27,7 +28,7 @@ def shared_knowledge(released: KnowledgeGraph, k: int, further: Sequence[Further
 
     Examples
     --------
-    All vertices of a cycle are alike; with a further edge, three are not:
+    All vertices of a cycle are alike; with a further edge, two are not:
 
     >>> cycle = [("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")]
     >>> for item in shared_knowledge(KnowledgeGraph.from_edges(cycle), 2, ["degree", "neighbours"]):
@@ -35,7 +36,7 @@ def shared_knowledge(released: KnowledgeGraph, k: int, further: Sequence[Further
     holds  degrees: each vertex has those of at least 3 others
     holds  neighbours' degrees: each vertex has those of at least 3 others
     >>> print(*shared_knowledge(KnowledgeGraph.from_edges([*cycle, ("a", "c")]), 2, ["degree"]))
-    FAILS  degrees: 4 of 4 vertices have those of fewer than 1 others
+    FAILS  degrees: 2 of 4 vertices have those of fewer than 1 others
         a (in-degree 1, out-degree 2) is like 0 others
         c (in-degree 2, out-degree 1) is like 0 others
     """
