@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -14,8 +15,8 @@ from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices
 from kgreason.graph.sorted_keys import distinct
 from kgreason.graph.subgraphs.ordered_adjacency import undirected
 from kgreason.isomorphism.anonymizers.assembly import Edges, Pairs, check_vertices
-from kgreason.isomorphism.anonymizers.degree_fillers import filled
-from kgreason.isomorphism.anonymizers.degree_raises import DegreeRaises, Pair
+from kgreason.isomorphism.anonymizers.degree_fillers import filled, joined
+from kgreason.isomorphism.anonymizers.degree_raises import DegreeRaises, Pair, pair_counts
 from kgreason.isomorphism.anonymizers.natural_cover import Cover, Lack
 
 Flags = npt.NDArray[np.bool_]
@@ -423,7 +424,36 @@ class Augmentation:
         raises.run(self._rng)
         changed = bool((raises.inner != self.inner).any() or (raises.outer != self.outer).any())
         self.raise_to(raises.inner, raises.outer)
+        edges, left = joined(self.raised, self.n, self.fits, self._rng, symmetric=self.symmetric)
+        for source, target in zip(*(ends.tolist() for ends in edges), strict=True):
+            self._put(source, target)
+        heads = self._tied_to_usual(left[0], k, incoming=True)
+        tails = list(heads) if self.symmetric else self._tied_to_usual(left[1], k, incoming=False)
+        self.raised = heads, tails
         return changed
+
+    def _tied_to_usual(self, ends: Sequence[int], k: int, *, incoming: bool) -> list[int]:
+        """Tie promised ends to vertices whose pair of degrees, and the next one, are frequent; returns those left."""
+        pairs, number, counts = pair_counts(self.inner, self.outer)
+        found = {(a, b): count for (a, b), count in zip(pairs.tolist(), counts.tolist(), strict=True)}
+        more = int(self.symmetric or not incoming), int(self.symmetric or incoming)
+        onward = np.array([found.get((a + more[0], b + more[1]), 0) for a, b in pairs.tolist()])
+        usual = np.flatnonzero(((counts > k) & (onward >= k))[number])
+        left: list[int] = []
+        for v, lack in Counter(ends).items():
+            for partner in self._rng.permutation(np.setdiff1d(usual, list(self.around(v)))).tolist():
+                now = int(self.inner[partner]), int(self.outer[partner])
+                then = now[0] + more[0], now[1] + more[1]
+                if not lack:
+                    break
+                if found[now] > k and found.get(then, 0) >= k and self.may_have(partner, *then):
+                    self._put(*((partner, v) if incoming else (v, partner)))
+                    self.inner[partner], self.outer[partner] = then
+                    found[now] -= 1
+                    found[then] += 1
+                    lack -= 1
+            left += [v] * lack
+        return left
 
     def complete(self, k: int) -> None:
         """Add the edges of raised degrees, and new vertices with the pairs of degrees that are still rare."""

@@ -86,11 +86,38 @@ def filled(
         return None
     wanted += more
     join = _Join(first, wanted, (heads, tails), fits, rng, symmetric=symmetric)
-    wanted += join.run(int(inner.mean()), k, palette)
+    join.supply()
+    wanted += join.link(int(inner.mean()), k, palette)
     if not join.connect():
         return None
     new = np.array(wanted, dtype=np.int64).reshape(-1, 2)
     return Filled(join.pairs, np.append(inner, new[:, 0]), np.append(outer, new[:, 1]))
+
+
+def joined(
+    promised: tuple[Sequence[int], Sequence[int]],
+    n: int,
+    fits: Fits,
+    rng: np.random.Generator,
+    *,
+    symmetric: bool,
+) -> tuple[Pairs, tuple[list[int], list[int]]]:
+    """Edges between vertices of a graph with n vertices that supply promised ends, and the ends that find no partner.
+
+    Parameters are those of `filled`.
+
+    Examples
+    --------
+    >>> def fits(u: int, v: int) -> bool:
+    ...     return v != 2
+    >>> edges, left = joined(([1, 2], [0, 0]), 3, fits, np.random.default_rng(0), symmetric=False)
+    >>> [ends.tolist() for ends in edges], left
+    ([[0], [1]], ([2], [0]))
+    """
+    join = _Join(n, [], promised, fits, rng, symmetric=symmetric)
+    join.supply()
+    tails, heads = join.left
+    return join.pairs, (heads.tolist(), tails.tolist())
 
 
 def _wanted(inner: Degrees, outer: Degrees, k: int) -> list[Pair]:
@@ -179,16 +206,20 @@ class _Join:
         edges = np.array(self._edges, dtype=np.int64).reshape(-1, 2)
         return edges[:, 0].copy(), edges[:, 1].copy()
 
-    def run(self, usual: int, k: int, palette: set[Pair]) -> list[Pair]:
-        """Add the edges; returns the pairs of further new vertices, which link ends that find no other partner.
+    @property
+    def left(self) -> tuple[Ints, Ints]:
+        """Vertices that still want outgoing edges, and those that want incoming ones, with repetitions."""
+        return np.repeat(self._vertices, self._out), np.repeat(self._vertices, self._into)
 
-        Vertices of the graph come first, and are joined to new ones if possible, so that the edges mix both. Links have
-        about the `usual` degree.
-        """
+    def supply(self) -> None:
+        """Join the vertices, those of the graph first, and to new ones if possible, so that the edges mix both."""
         tie = self._rng.random(len(self._vertices))
         for i in np.lexsort((tie, -self._out, self._vertices >= self._first)).tolist():
             self._supply(i)
-        tails, heads = (np.repeat(self._vertices, lack) for lack in (self._out, self._into))
+
+    def link(self, usual: int, k: int, palette: set[Pair]) -> list[Pair]:
+        """Link what is left by further new vertices, of about the `usual` degree; returns their pairs of degrees."""
+        tails, heads = self.left
         most = max(
             (int(np.unique(ends, return_counts=True)[1].max()) for ends in (tails, heads) if len(ends)),
             default=0,

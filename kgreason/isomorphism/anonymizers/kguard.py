@@ -132,12 +132,13 @@ class _AdditionSearch:
         ties = ties_to_largest(self.graph, (), self.rng)
         neighbours = undirected(self.graph)
         start = self._augmentation(ties, neighbours)
+        little = _LITTLE - start.added
         if self.frequent:
             start.raise_rare(self.k)
-        first, little = self._lacks(start), max(map(len, start.raised)) + _LITTLE
+        first, little = self._lacks(start), little + start.added
         for number in range(attempts):
             self.progress.step(f"Making images, attempt {number + 1} of {attempts}")
-            augmentation = self._augmentation(ties, neighbours)
+            augmentation = self._augmentation(start.ties, neighbours)
             augmentation.raise_to(start.inner, start.outer)
             best = self._attempt(augmentation, first, best) or best
             if best is not None and best.added <= little:
