@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -15,8 +14,6 @@ from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices
 from kgreason.graph.sorted_keys import distinct
 from kgreason.graph.subgraphs.ordered_adjacency import undirected
 from kgreason.isomorphism.anonymizers.assembly import Edges, Pairs, check_vertices
-from kgreason.isomorphism.anonymizers.degree_fillers import filled, joined
-from kgreason.isomorphism.anonymizers.degree_raises import DegreeRaises, Pair, pair_counts
 from kgreason.isomorphism.anonymizers.natural_cover import Cover, Lack
 
 Flags = npt.NDArray[np.bool_]
@@ -231,7 +228,7 @@ class Augmentation:
     forbidden
         Degrees of original vertices that would invalidate an image, or `None`.
     raised
-        Like `open`, for the raises of rare pairs of degrees; `complete` adds the edges.
+        Like `open`, for raises of rare degrees; `FrequentDegrees` adds the edges.
     keep_degrees
         Whether original vertices keep their degrees from now on.
     neighbours
@@ -342,12 +339,13 @@ class Augmentation:
 
     def tie(self, source: int, target: int) -> None:
         """Add an edge, and its reverse if the graph is symmetric."""
-        self._put(source, target)
+        self.put(source, target)
         for u, v in ((source, target), (target, source))[: 2 if self.symmetric else 1]:
             self.outer[u] += 1
             self.inner[v] += 1
 
-    def _put(self, source: int, target: int) -> None:
+    def put(self, source: int, target: int) -> None:
+        """Add a promised edge: degrees stay."""
         self._source.append(source)
         self._target.append(target)
         self._record_tie(source, target)
@@ -409,65 +407,14 @@ class Augmentation:
             if at is None:
                 left.append(u)
             else:
-                self._put(u, targets.pop(at))
+                self.put(u, targets.pop(at))
         return left, targets
 
     def raise_to(self, inner: Ints, outer: Ints) -> None:
-        """Raise the degrees of all vertices; `complete` adds the edges."""
+        """Raise the degrees of all vertices by promised edges, which `FrequentDegrees` adds."""
         for ends, degree, new in zip(self.raised, (self.inner, self.outer), (inner, outer), strict=True):
             ends += np.repeat(np.arange(self.n), new - degree).tolist()
             degree[:] = new
-
-    def raise_rare(self, k: int) -> bool:
-        """Raise vertices outside images so that few pairs of degrees are rare; returns whether any was raised."""
-        raises = _SafeRaises(self, k)
-        raises.run(self._rng)
-        changed = bool((raises.inner != self.inner).any() or (raises.outer != self.outer).any())
-        self.raise_to(raises.inner, raises.outer)
-        edges, left = joined(self.raised, self.n, self.fits, self._rng, symmetric=self.symmetric)
-        for source, target in zip(*(ends.tolist() for ends in edges), strict=True):
-            self._put(source, target)
-        heads = self._tied_to_usual(left[0], k, incoming=True)
-        tails = list(heads) if self.symmetric else self._tied_to_usual(left[1], k, incoming=False)
-        self.raised = heads, tails
-        return changed
-
-    def _tied_to_usual(self, ends: Sequence[int], k: int, *, incoming: bool) -> list[int]:
-        """Tie promised ends to vertices whose pair of degrees, and the next one, are frequent; returns those left."""
-        pairs, number, counts = pair_counts(self.inner, self.outer)
-        found = {(a, b): count for (a, b), count in zip(pairs.tolist(), counts.tolist(), strict=True)}
-        more = int(self.symmetric or not incoming), int(self.symmetric or incoming)
-        onward = np.array([found.get((a + more[0], b + more[1]), 0) for a, b in pairs.tolist()])
-        usual = np.flatnonzero(((counts > k) & (onward >= k))[number])
-        left: list[int] = []
-        for v, lack in Counter(ends).items():
-            for partner in self._rng.permutation(np.setdiff1d(usual, list(self.around(v)))).tolist():
-                now = int(self.inner[partner]), int(self.outer[partner])
-                then = now[0] + more[0], now[1] + more[1]
-                if not lack:
-                    break
-                if found[now] > k and found.get(then, 0) >= k and self.may_have(partner, *then):
-                    self._put(*((partner, v) if incoming else (v, partner)))
-                    self.inner[partner], self.outer[partner] = then
-                    found[now] -= 1
-                    found[then] += 1
-                    lack -= 1
-            left += [v] * lack
-        return left
-
-    def complete(self, k: int) -> None:
-        """Add the edges of raised degrees, and new vertices with the pairs of degrees that are still rare."""
-        degrees = self.inner, self.outer
-        several = (
-            filled(degrees, self.raised, least, self.fits, self._rng, symmetric=self.symmetric)
-            for least in (k, 1)
-        )
-        found = next(one for one in several if one is not None)
-        self.raised = [], []
-        self.add_vertices(len(found.inner) - self.n)
-        self.inner, self.outer = found.inner, found.outer
-        for source, target in zip(*(ends.tolist() for ends in found.edges), strict=True):
-            self._put(source, target)
 
     def tie_to_partner(self, vertex: int, *, incoming: bool, promised: bool = False) -> None:
         """Tie a vertex to one outside images: an original one, drawn in proportion to its degree, or a spare one."""
@@ -499,17 +446,3 @@ class Augmentation:
         self.tie(found, next(v for v in anchors if v != vertex))
         self._spares.append(found)
         return found
-
-
-class _SafeRaises(DegreeRaises):
-    """Raises of vertices outside images that invalidate no made image."""
-
-    def __init__(self, augmentation: Augmentation, k: int) -> None:
-        movable = ~augmentation.in_copies(np.arange(augmentation.n))
-        degrees = augmentation.inner, augmentation.outer
-        super().__init__(*degrees, k, movable=movable, symmetric=augmentation.symmetric)
-        self._augmentation = augmentation
-
-    def may_have(self, vertex: int, pair: Pair, others: Sequence[int]) -> bool:  # noqa: ARG002
-        """Whether no made image forbids the degrees."""
-        return self._augmentation.may_have(vertex, *pair)

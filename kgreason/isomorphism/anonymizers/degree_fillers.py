@@ -4,7 +4,7 @@ No other vertex changes its degrees, except one that ties the new vertices to th
 
 References
 ----------
-docs/methods/kguard.md, further guarantees.
+docs/anonymization.md, further guarantees.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ smaller degrees, are raised to the pair.
 References
 ----------
 K. Liu, E. Terzi, "Towards identity anonymization on graphs", SIGMOD 2008, raise degrees of undirected graphs.
-docs/methods/kguard.md, further guarantees.
+docs/anonymization.md, further guarantees.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
 from kgreason.graph.sorted_keys import Ints, distinct, places
 from kgreason.isomorphism.anonymizers.assembly import assemble, check_vertices, is_symmetric
-from kgreason.isomorphism.anonymizers.degree_fillers import filled
+from kgreason.isomorphism.anonymizers.degree_fillers import Fits, filled
 from kgreason.isomorphism.anonymizers.degree_raises import DegreeRaises, Pair
 from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
 from kgreason.isomorphism.definition import KNOWN, Anonymizer, Augmented
@@ -73,7 +73,8 @@ class _Step:
     def frequent(self) -> KnowledgeGraph | None:
         """Graph in which at least k vertices have each pair of degrees; `None` if copies of the graph add less."""
         graph, copies = self.made.graph, self.made.copies
-        degrees, fits = (graph.in_degree(), graph.out_degree()), _never
+        fits: Fits = _never
+        degrees = graph.in_degree(), graph.out_degree()
         promised = list[int](), list[int]()
         if copies is not None:  # then it is known which vertices are images of each other
             raises = _RaisesOfCopies(*degrees, self.k, copies, symmetric=self.symmetric)

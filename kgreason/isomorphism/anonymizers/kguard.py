@@ -27,6 +27,7 @@ from kgreason.graph.subgraphs.member_pools import MOST
 from kgreason.graph.subgraphs.ordered_adjacency import undirected
 from kgreason.isomorphism.anonymizers.assembly import Pairs, assemble, is_symmetric, ties_to_largest
 from kgreason.isomorphism.anonymizers.augmentation import Augmentation, ForbiddenDegrees
+from kgreason.isomorphism.anonymizers.frequent_degrees import FrequentDegrees
 from kgreason.isomorphism.anonymizers.klone import Klone
 from kgreason.isomorphism.anonymizers.natural_cover import Cover, Lack
 from kgreason.isomorphism.anonymizers.template_copies import TemplateCopies
@@ -134,7 +135,7 @@ class _AdditionSearch:
         start = self._augmentation(ties, neighbours)
         little = _LITTLE - start.added
         if self.frequent:
-            start.raise_rare(self.k)
+            FrequentDegrees(start, self.k, self.rng).raise_rare()
         first, little = self._lacks(start), little + start.added
         for number in range(attempts):
             self.progress.step(f"Making images, attempt {number + 1} of {attempts}")
@@ -171,6 +172,7 @@ class _AdditionSearch:
         for cover in self.covers:
             cover.forget()
         originals = np.arange(graph.n, dtype=np.int64)
+        degrees = FrequentDegrees(augmentation, self.k, self.rng)
         for turn in range(_ROUNDS):
             lacking = any(len(lack.members) for _, lack in lacks)
             done = not lacking and not any(augmentation.open)
@@ -181,14 +183,12 @@ class _AdditionSearch:
             augmentation.forbidden = ForbiddenDegrees.of(
                 (augmentation.inner, augmentation.outer), lacks, originals
             )
-            if done and (turn >= _FREE or not augmentation.raise_rare(self.k)):
-                augmentation.complete(self.k)
+            if done and (turn >= _FREE or not degrees.raise_rare()):
+                degrees.complete()
                 return augmentation
-            if done:
-                pass
-            elif lacking:
+            if lacking:
                 copies.make(lacks, keep_degrees=turn >= _FREE)
-            else:
+            elif not done:
                 augmentation.settle()
             if augmentation.added >= most:
                 return None
