@@ -210,9 +210,7 @@ def with_degrees(
     edges = float((np.array(more) + lack @ pairs).max())
     new, low = float(lack.sum()), cost.vertices.low
     return Cost(
-        Range(
-            cost.vertices.value + new + PER_VERTEX * edges, low, cost.vertices.high + 2 * new + edges / 4 + k
-        ),
+        Range(cost.vertices.value + new, low, cost.vertices.high + 2 * new + edges / 10 + k),
         Range(
             cost.edges.value + PAIRED * edges,
             cost.edges.low,
