@@ -167,7 +167,7 @@ def choose(settings: Settings, sizes: tuple[int, ...], further: tuple[Further, .
         )
     if settings.mode == "exact":
         limit = settings.max_subgraphs or MAX_SUBGRAPHS
-        return Kguard(k, sizes, trials, limit, degrees=further == ("degree",) and settings.split is None)
+        return Kguard(k, sizes, trials, limit, degrees=further == ("degree",) and not settings.keep_cuts)
     if len(sizes) > 1:
         raise AnonymizationError(
             "the published KGUARD protects one x, not several", hint="leave --mode published out"

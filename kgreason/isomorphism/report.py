@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -124,7 +125,13 @@ def _risk(exposed: list[Candidates], promise: Promise) -> Iterator[Item]:
     degrees = next((one for one in others if one.knowledge in EXAMPLES), None)
     both = "vertices or occurrences"
     candidates = both if known else "places", "vertices" if promised else both
-    yield from risk_items(promised, others, promise.k, candidates, degrees)
+    yield from risk_items(list(map(_alone, promised)), others, promise.k, candidates, degrees)
+
+
+def _alone(found: Candidates) -> Candidates:
+    """Candidates without the journalist's risk: with raised degrees, the original is no population of the release."""
+    before, after = (sets and replace(sets, fits=None) for sets in (found.before, found.after))
+    return replace(found, before=before, after=after)
 
 
 def _utility(result: Anonymization, run: Run) -> Iterator[Item]:

@@ -411,6 +411,13 @@ def test_the_command_line_and_the_texts_of_a_release(tmp_path: Path, words: tupl
     told = run(*judge)
     assert told.exit_code == 0, told.output
     assert f"-k 3 -x 2 {' '.join(words[-2:])} asks for that" in told.stderr
+    report = json.loads((tmp_path / "private" / "report.json").read_text())["page"]
+    (section,) = (part for part in report["sections"] if part["title"] == "Risk before and after")
+    tables = {item["title"].split(":")[0]: item for item in section["items"] if item["kind"] == "table"}
+    promised = {row[0]: row for row in tables["Candidates, promised"]["rows"]}
+    assert int(promised["in- and out-degree"][2]) >= 3 > int(promised["in- and out-degree"][1])
+    assert ("neighbours' degrees" in promised) == (len(words) > 2)
+    assert "in- and out-degree" not in {row[0] for row in tables["Candidates, not promised"]["rows"]}
     good = run(*judge, *words, "--certificate", tmp_path / "private", "--json")
     assert good.exit_code == 0, good.output
     names = [item["name"] for item in json.loads(good.stdout)["items"]]

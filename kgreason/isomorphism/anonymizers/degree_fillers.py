@@ -20,6 +20,7 @@ from kgreason.isomorphism.anonymizers.assembly import Pairs
 from kgreason.isomorphism.anonymizers.degree_distributions import Degrees
 from kgreason.isomorphism.anonymizers.degree_raises import VERTEX_COST, Pair, pair_counts
 
+_PER_TIE = 8  # new vertices for each edge that ties them to the graph, where no raised vertex does
 _SWAPS = 50  # of edges, for each component that is not yet tied to the graph
 
 Fits = Callable[[int, int], bool]  # whether an edge may join two vertices of the graph
@@ -72,12 +73,12 @@ def filled(
     first = len(inner)
     wanted = _wanted(inner, outer, k)
     if wanted and not heads and not tails:
-        v = _anchor(inner, outer, k, symmetric=symmetric)
-        outer[v] += 1
-        tails.append(v)
-        if symmetric:
-            inner[v] += 1
-            heads.append(v)
+        for v in _anchors(inner, outer, k, rng, most=1 + len(wanted) // _PER_TIE):
+            outer[v] += 1
+            tails.append(v)
+            if symmetric:
+                inner[v] += 1
+                heads.append(v)
         wanted = _wanted(inner, outer, k)
     # leaves alone, if no pair needs to be frequent: they are always connected to the graph
     palette = {(a, b) for a, b in pair_counts(inner, outer)[0].tolist()} if k > 1 else set()
@@ -127,18 +128,18 @@ def _wanted(inner: Degrees, outer: Degrees, k: int) -> list[Pair]:
     return [(a, b) for a, b in np.repeat(pairs, lack, axis=0).tolist()]
 
 
-def _anchor(inner: Degrees, outer: Degrees, k: int, *, symmetric: bool) -> int:
-    """Vertex whose out-degree may rise by one: no vertex has the new degree, so images still differ in degree.
+def _anchors(inner: Degrees, outer: Degrees, k: int, rng: np.random.Generator, most: int) -> list[int]:
+    """Vertices whose out-degree may rise by one: no vertex has the new degree, so images still differ in degree.
 
-    Of these, the one whose new pair takes the fewest edges to be frequent. The vertex with the greatest degree is one.
+    They have rare pairs, of which new vertices are made in any case; or else the vertex of greatest degree is returned.
     """
-    free = ~np.isin(outer + 1, outer)
-    if symmetric:
-        free &= ~np.isin(inner + 1, inner)
     _, number, counts = pair_counts(inner, outer)
-    total, count = inner + outer, counts[number]
-    cost = (k - 1) * total - np.maximum(k - count, 0) * total
-    return int(np.flatnonzero(free)[cost[free].argmin()])
+    taken, found = set(outer.tolist()), list[int]()
+    for v in rng.permutation(np.flatnonzero(counts[number] < k)).tolist():
+        if len(found) < most and outer[v] + 1 not in taken:
+            taken.add(int(outer[v]) + 1)
+            found.append(v)
+    return found or [int(outer.argmax())]
 
 
 def _balancing(
