@@ -120,7 +120,8 @@ def verify(
         held = f"the release holds {k} copies of the original, apart from each other"
         detail = "not examined: the certificate does not show them" if faults else held
         shown = _certified(faults), Item("images", not faults, detail, undecided=bool(faults))
-        proof = replace(certificate, further=_held(items, further))
+        proven = _held(items, further)
+        proof = certificate if certificate.further == proven else replace(certificate, further=proven)
         proved = (None, None) if faults else (Delta(0, 0, every=True), proof)
         return Verdict(k, x, (*items, *shown), proved[0], tuple(also), commute, certificate=proved[1])
     images, deltas, outcomes = [], [], []
