@@ -28,8 +28,7 @@ PUBLISHED_MAY_FAIL = (
 )
 K = setting_option(Settings, "k")
 X = setting_option(Settings, "x", range, type=options.sizes)
-ALSO = setting_option(Settings, "also", list[Further])
-SETTINGS = options.settings_options(Settings, x=X, also=ALSO)
+SETTINGS = options.settings_options(Settings, x=X, also=setting_option(Settings, "also", list[Further]))
 
 
 @command(
@@ -75,7 +74,12 @@ def anonymize(rules: Path, data: Sequence[str], **asked: Any) -> int:
     options.mapping_file(list[Path]),
     K,
     X,
-    ALSO,
+    option(
+        "--also",
+        list[Further],
+        "Decide also whether at least k vertices of the release share each in- and out-degree, or also the degrees of "
+        "all neighbours; repeatable.",
+    ),
     option(
         "--certificate FILE",
         Path,

@@ -41,9 +41,10 @@ class _Divided(_Attacked):
     them: for graphs that are too large or too dense as a whole. The verdict says what is lost."""
     keep_cuts: bool = setting(False)
     """With split: keep the edges between parts, and copy their surroundings so that nothing is lost."""
-    also: str | Iterable[str] = setting((), metavar="KNOWLEDGE")
-    """Protect also vertices whose degree, or whose neighbours' degrees, an attacker knows in the whole graph: at least
-    k vertices of the release have each. degree adds some edges; neighbours publishes k copies of everything."""
+    also: str | Iterable[str] = setting(())
+    """Further guarantees, repeatable: at least k vertices of the release share each in- and out-degree (degree), or also
+    the degrees of all neighbours (neighbours, which includes degree). degree adds some edges; neighbours publishes k
+    copies of the whole release. Not for k-iso."""
 
 
 @dataclass(frozen=True, kw_only=True)

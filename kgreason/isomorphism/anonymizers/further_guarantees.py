@@ -22,7 +22,7 @@ from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
 from kgreason.graph.sorted_keys import Ints, distinct, places
 from kgreason.isomorphism.anonymizers.assembly import assemble, check_vertices, is_symmetric
-from kgreason.isomorphism.anonymizers.degree_fillers import Fits, filled
+from kgreason.isomorphism.anonymizers.degree_fillers import Filled, Fits, filled
 from kgreason.isomorphism.anonymizers.degree_raises import DegreeRaises, Pair
 from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
 from kgreason.isomorphism.definition import KNOWN, Anonymizer, Augmented
@@ -86,12 +86,15 @@ class _Step:
         found = filled(degrees, promised, self.k, fits, self.rng, symmetric=self.symmetric)
         if found is not None and not len(found.edges[0]):
             return graph
-        most = (self.k - 1) * (graph.n + graph.m)
-        if found is None or len(found.inner) - graph.n + len(found.edges[0]) > most:
+        if found is None or self._added(found) > (self.k - 1) * (graph.n + graph.m):
             return None
         check_vertices(len(found.inner))
         more, fixed = assemble(graph, len(found.inner), {}, found.edges, self.rng, symmetric=self.symmetric)
         return self.noising.synthetic(more, fixed, self.rng, self.progress)
+
+    def _added(self, found: Filled) -> int:
+        """Number of added vertices and edges."""
+        return len(found.inner) - self.made.graph.n + len(found.edges[0]) * (1 + self.symmetric)
 
     def covered(self) -> KnowledgeGraph:
         """K copies of the graph in a ring, in which each copy of a vertex has edges to its own and the next new vertex.
