@@ -42,9 +42,9 @@ class _Divided(_Attacked):
     keep_cuts: bool = setting(False)
     """With split: keep the edges between parts, and copy their surroundings so that nothing is lost."""
     also: str | Iterable[str] = setting(())
-    """Further guarantees, repeatable: at least k vertices of the release share each in- and out-degree (degree), or also
-    the degrees of all neighbours (neighbours, which includes degree). degree adds some edges; neighbours publishes k
-    copies of the whole release. Not for k-iso."""
+    """Further guarantees, repeatable: at least k vertices of the release share each in- and out-degree (degree), or
+    also the degrees of all neighbours (neighbours, which includes degree). degree adds some edges; neighbours publishes
+    k copies of the whole release. Not for k-iso."""
 
 
 @dataclass(frozen=True, kw_only=True)
