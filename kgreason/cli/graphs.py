@@ -13,7 +13,7 @@ from kgreason.cli.commands import command, given, load_rules, print_json, refuse
 from kgreason.cli.options import REQUIRED, names, option, rule_files, setting_option
 from kgreason.cli.releases import FOLDERS, check_releases, one_mapping, print_verdict, publish
 from kgreason.cli.run import complain, tell
-from kgreason.isomorphism.settings import MAX_SUBGRAPHS, Model, Settings
+from kgreason.isomorphism.settings import MAX_SUBGRAPHS, Further, Model, Settings
 
 if TYPE_CHECKING:
     from kgreason.base.progress import Progress
@@ -28,7 +28,7 @@ PUBLISHED_MAY_FAIL = (
 )
 K = setting_option(Settings, "k")
 X = setting_option(Settings, "x", range, type=options.sizes)
-SETTINGS = options.settings_options(Settings, x=X)
+SETTINGS = options.settings_options(Settings, x=X, also=setting_option(Settings, "also", list[Further]))
 
 
 @command(
@@ -74,6 +74,12 @@ def anonymize(rules: Path, data: Sequence[str], **asked: Any) -> int:
     options.mapping_file(list[Path]),
     K,
     X,
+    option(
+        "--also",
+        list[Further],
+        "Decide also whether at least k vertices of the release share each in- and out-degree, or also the degrees of "
+        "all neighbours; repeatable.",
+    ),
     option(
         "--certificate FILE",
         Path,
@@ -128,7 +134,9 @@ def verify(
     original, certificate = sources(data), asked["certificate"]
     _tell_promise(release, model)
     program = load_rules(rules, bound=original)
-    chosen = {name: asked[name] for name in ("k", "x", "sample", "seed", "max_subgraphs")} | {"model": model}
+    chosen = {name: asked[name] for name in ("k", "x", "also", "sample", "seed", "max_subgraphs")} | {
+        "model": model
+    }
     with terminal.progress() as shown:
         chosen["progress"] = shown
         if not original and known is None:
@@ -184,6 +192,7 @@ def score(
 
 def _tell_promise(release: str, model: str) -> None:
     """Tell of what a release says that it promises, where other numbers are asked for only by default."""
+    from kgreason.isomorphism.definition import KNOWN
     from kgreason.isomorphism.folder import claim_of
     from kgreason.release.table_layout import README
 
@@ -194,10 +203,12 @@ def _tell_promise(release: str, model: str) -> None:
     sizes = [] if promised.x is None else [*promised.also, promised.x]
     others = given("k") is None and promised.k != Settings.k
     others |= given("x") is None and bool(sizes) and sizes != [Settings.x]
-    if others:
+    more = "" if given("also") else "".join(f" --also {one}" for one in promised.further[-1:])
+    if others or more:
         x = "..".join(str(size) for size in dict.fromkeys((sizes[0], sizes[-1]))) if sizes else ""
         says, asks = (f"k = {promised.k}, x = {x}", f" -x {x}") if x else (f"k = {promised.k}", "")
-        tell(f"the release says {says}: -k {promised.k}{asks} asks for that")
+        says += f", {' and '.join(KNOWN[one] for one in promised.further)}" if more else ""
+        tell(f"the release says {says}: -k {promised.k}{asks}{more} asks for that")
 
 
 def _with_files(

@@ -118,7 +118,7 @@ def _print(found: Risk, exposed: int, call: Sequence[str]) -> None:
         "MB",
         "",
     )
-    print_grid(head, [_method(m) for m in found.advice.methods])
+    print_grid(head, [_method(m) for m in (*found.advice.methods, *found.advice.further)])
     print("\n~ is an estimate; ranges are those in which figures should lie (docs/risk.md)\n")
     if exposed:
         print_grid(

@@ -14,6 +14,7 @@ from kgreason.graph.knowledge_graph import KnowledgeGraph, inside
 from kgreason.graph.subgraphs.patterns import LARGEST
 from kgreason.isomorphism import assessment
 from kgreason.isomorphism.anonymizers.assembly import publish
+from kgreason.isomorphism.anonymizers.further_guarantees import WithFurther
 from kgreason.isomorphism.anonymizers.k_iso import KIso
 from kgreason.isomorphism.anonymizers.kguard import Kguard
 from kgreason.isomorphism.anonymizers.kguard_published import PublishedKguard
@@ -27,7 +28,7 @@ from kgreason.isomorphism.release_tables import fitting, write_parts, write_tabl
 from kgreason.isomorphism.report import private_report
 from kgreason.isomorphism.report_words import synthetic_words
 from kgreason.isomorphism.result import Anonymization
-from kgreason.isomorphism.settings import MAX_STORED, MAX_SUBGRAPHS, Settings
+from kgreason.isomorphism.settings import MAX_STORED, MAX_SUBGRAPHS, Further, Settings
 from kgreason.isomorphism.verification.verdict import Certificate
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.release.folder_contents import Contents
@@ -94,7 +95,8 @@ class Isomorphism(Family[Release, Pair, Anonymization]):
         graphs, guarantee = (read.original, read.released, read.mapping), made.guarantee
         certificate = None
         if made.copies is not None:
-            certificate = Certificate(guarantee.k, copies=renumbered(made.copies, made.graph, read.released))
+            copies = renumbered(made.copies, made.graph, read.released)
+            certificate = Certificate(guarantee.k, copies=copies, further=guarantee.further)
         verdict, found = self.clock.beside(
             "verify",
             lambda: assessment.verify(
@@ -102,6 +104,7 @@ class Isomorphism(Family[Release, Pair, Anonymization]):
                 self.program,
                 k=guarantee.k,
                 x=self.sizes,
+                also=guarantee.further,
                 parts=read.parts,
                 certificate=certificate,
                 max_subgraphs=self.most,
@@ -143,8 +146,10 @@ class Isomorphism(Family[Release, Pair, Anonymization]):
         return {"trials": parameters["trials"], "method": parameters["method"], "seed": self.run.seed}
 
 
-def choose(settings: Settings, sizes: tuple[int, ...]) -> Anonymizer:
+def choose(settings: Settings, sizes: tuple[int, ...], further: tuple[Further, ...] = ()) -> Anonymizer:
     """Return the anonymizer of settings; `sizes` of the attacked subgraphs ascend.
+
+    `further` are the further guarantees that it prepares (see `guaranteed`).
 
     Raises
     ------
@@ -157,6 +162,10 @@ def choose(settings: Settings, sizes: tuple[int, ...]) -> Anonymizer:
     if settings.method == "klone":
         return Klone(k, trials)
     if settings.method == "k-iso":
+        if further:
+            raise AnonymizationError(
+                "k-Iso has no further guarantees", hint="leave --also out, or the method"
+            )
         return KIso(k, trials)
     if sizes[-1] > LARGEST:
         raise AnonymizationError(
@@ -164,12 +173,18 @@ def choose(settings: Settings, sizes: tuple[int, ...]) -> Anonymizer:
             hint="choose a smaller x, or KLONE, which protects every x",
         )
     if settings.mode == "exact":
-        return Kguard(k, sizes, trials, settings.max_subgraphs or MAX_SUBGRAPHS)
+        limit = settings.max_subgraphs or MAX_SUBGRAPHS
+        return Kguard(k, sizes, trials, limit, degrees=further == ("degree",) and not settings.keep_cuts)
     if len(sizes) > 1:
         raise AnonymizationError(
             "the published KGUARD protects one x, not several", hint="leave --mode published out"
         )
     return PublishedKguard(k, sizes[0], trials, settings.max_subgraphs or MAX_STORED)
+
+
+def guaranteed(algorithm: Anonymizer, k: int, further: tuple[Further, ...]) -> Anonymizer:
+    """Return an anonymizer whose releases have the further guarantees, too."""
+    return WithFurther(algorithm, k, further) if further else algorithm
 
 
 def divide(

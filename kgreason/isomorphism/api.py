@@ -11,7 +11,13 @@ import numpy as np
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.progress import SILENT, Progress
 from kgreason.base.setting_fields import check_ranges, configured, reported, setting
-from kgreason.isomorphism.arguments import anonymizable, attacked_sizes, graph_from, is_graph_like
+from kgreason.isomorphism.arguments import (
+    anonymizable,
+    attacked_sizes,
+    further_guarantees,
+    graph_from,
+    is_graph_like,
+)
 from kgreason.isomorphism.settings import MAX_SUBGRAPHS, Settings
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.reasoning.api import Rules, load
@@ -60,7 +66,7 @@ def anonymize(rules: Rules, call: Call) -> Anonymization:
     AnonymizationError
         If no anonymization exists for the graph and the parameters, or the folders exist.
     """
-    from kgreason.isomorphism.anonymization import Isomorphism, choose, divide
+    from kgreason.isomorphism.anonymization import Isomorphism, choose, divide, guaranteed
     from kgreason.isomorphism.folder import check_publishable
     from kgreason.isomorphism.release_tables import planned
     from kgreason.release import pipeline
@@ -69,19 +75,19 @@ def anonymize(rules: Rules, call: Call) -> Anonymization:
     split, seed, folders, progress = call.split, call.seed, call.folders, call.progress
     if folders is not None:
         check_folders(folders, progress)
-    sizes = attacked_sizes(call.x)
+    sizes, further = attacked_sizes(call.x), further_guarantees(call.also)
     check_ranges(call)
     if call.keep_cuts and split is None:
         hint = "say for instance --split 1000"
         raise AnonymizationError("keep_cuts has no meaning without split", hint=hint)
     clock, rng = pipeline.Clock(), np.random.default_rng(seed)
-    algorithm: Anonymizer = choose(call, sizes)
+    algorithm: Anonymizer = choose(call, sizes, further)
     written = load(rules, allow_files=call.allow_files)
     program = anonymizable(written)
     graph = graph_from(written, call.data, progress)
     check_publishable(program, graph.labels.tolist())
     exact = call.method == "kguard" and call.mode == "exact"
-    parameters = {"rules": rule_files(written), **reported(call)}
+    parameters = {"rules": rule_files(written), **reported(call), "also": list(further) or None}
     if call.method != "kguard":
         parameters["mode"] = None
     run = Run(parameters, seed, program, np.random.default_rng(seed))
@@ -92,6 +98,7 @@ def anonymize(rules: Rules, call: Call) -> Anonymization:
         algorithm, attacked = divide(
             algorithm, graph, split, call.k, sizes[-1], progress, keep_cuts=call.keep_cuts
         )
+    algorithm = guaranteed(algorithm, call.k, further)
     most = call.max_subgraphs or MAX_SUBGRAPHS
     counted = call.method == "kguard" or (call.method == "klone" and call.keep_cuts)
     if counted:

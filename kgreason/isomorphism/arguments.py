@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast, get_args
 
@@ -11,7 +11,7 @@ import numpy as np
 from kgreason.base.errors import AnonymizationError, CallError, DataError, ProgramError
 from kgreason.base.progress import SILENT, Progress
 from kgreason.base.setting_fields import check_numbers
-from kgreason.isomorphism.settings import Model
+from kgreason.isomorphism.settings import Further, Model
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.reasoning.api import Rules, check_data, load
 
@@ -166,11 +166,30 @@ def attacked_sizes(x: object) -> tuple[int, ...]:
     return tuple(sorted({int(size) for size in found}))
 
 
-def check_model(model: object) -> None:
-    """Raise `AnonymizationError` for an unknown anonymity model."""
+def further_guarantees(also: object) -> tuple[Further, ...]:
+    """Further guarantees from the name of one or several; knowledge of neighbours' degrees includes degrees.
+
+    Examples
+    --------
+    >>> further_guarantees(()), further_guarantees("degree"), further_guarantees(["neighbours"])
+    ((), ('degree',), ('degree', 'neighbours'))
+    """
+    asked = [also] if isinstance(also, str) or not isinstance(also, Iterable) else list(also)
+    known = get_args(Further)
+    for one in asked:
+        if one not in known:
+            hint = f"choose {' or '.join(known)}"
+            raise AnonymizationError(f"unknown further guarantee {one!r}", hint=hint)
+    return known[: max((1 + known.index(one) for one in asked), default=0)]
+
+
+def check_model(model: object, further: Sequence[Further] = ()) -> None:
+    """Raise `AnonymizationError` for an unknown anonymity model, or for further guarantees that it does not have."""
     if model not in get_args(Model):
         hint = f"choose {' or '.join(map(str, get_args(Model)))}"
         raise AnonymizationError(f"unknown model {model!r}", hint=hint)
+    if model == "k-iso" and further:
+        raise AnonymizationError("k-Iso has no further guarantees", hint="leave also out, or the model")
 
 
 def anonymizable(program: CheckedProgram) -> CheckedProgram:

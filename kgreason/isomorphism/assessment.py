@@ -17,6 +17,7 @@ from kgreason.isomorphism.arguments import (
     attacked_sizes,
     check_model,
     check_relations,
+    further_guarantees,
     graph_of,
     graphs_under,
     mapped,
@@ -46,6 +47,7 @@ def verify(
     *,
     k: int = Settings.k,
     x: int | Iterable[int] = Settings.x,
+    also: str | Iterable[str] = (),
     parts: Vertices | None = None,
     certificate: Certificate | str | Path | None = None,
     max_subgraphs: int | None = MAX_SUBGRAPHS,
@@ -67,6 +69,9 @@ def verify(
         original label, as in `Anonymization.mapping`, or a table with these two columns.
     k, x
         Parameters of the guarantee; x is one size or several.
+    also
+        Further guarantees, ``"degree"`` or ``"neighbours"``: at least k vertices of the release share each in- and
+        out-degree, or also the degrees of all neighbours.
     parts
         Part of each original vertex, int64, shape (n,), if the release leaves out the edges between parts.
     certificate
@@ -101,10 +106,10 @@ def verify(
     from kgreason.isomorphism.reading import Pair
     from kgreason.isomorphism.verification import checker
 
-    sizes = attacked_sizes(x)
+    sizes, further = attacked_sizes(x), further_guarantees(also)
     program = anonymizable(load(rules, allow_files=allow_files))
     original, released = graphs_under(program, original, released)
-    check_model(model)
+    check_model(model, further)
     mapping = mapped(mapping, original, released)
     if model == "k-iso":
         if certificate is not None:
@@ -123,7 +128,7 @@ def verify(
     counted = sizes if certificate is None or certificate.copies is None else ()
     drawn = _drawn(attacked, counted, max_subgraphs, sample, seed, progress)
     arguments = original, released, mapping, program, k, sizes[-1]
-    return checker.verify(*arguments, progress, parts, sizes[:-1], certificate, drawn)
+    return checker.verify(*arguments, progress, parts, sizes[:-1], certificate, drawn, further)
 
 
 def verify_alone(
@@ -132,6 +137,7 @@ def verify_alone(
     *,
     k: int = Settings.k,
     x: int | Iterable[int] = Settings.x,
+    also: str | Iterable[str] = (),
     max_subgraphs: int = MAX_SUBGRAPHS,
     sample: int | None = None,
     seed: int | None = None,
@@ -148,7 +154,7 @@ def verify_alone(
     ----------
     released
         Graph, for instance from `kgreason.isomorphism.reading.read_released`, or any other form that `verify` takes.
-    k, x, max_subgraphs, sample, seed, model, allow_files
+    k, x, also, max_subgraphs, sample, seed, model, allow_files
         As in `verify`; the x-subgraphs are those of the release.
 
     Raises
@@ -158,14 +164,14 @@ def verify_alone(
     """
     from kgreason.isomorphism.verification import checker
 
-    sizes = attacked_sizes(x)
+    sizes, further = attacked_sizes(x), further_guarantees(also)
     program = anonymizable(load(rules, allow_files=allow_files))
     [released] = graphs_under(program, released)
-    check_model(model)
+    check_model(model, further)
     if model == "k-iso":
         return _k_iso(released, program, k, sizes, max_subgraphs, sample, seed, progress)
     drawn = _drawn(released, sizes, max_subgraphs, sample, seed, progress)
-    return checker.verify_alone(released, program, k, sizes[-1], progress, sizes[:-1], drawn)
+    return checker.verify_alone(released, program, k, sizes[-1], progress, sizes[:-1], drawn, further)
 
 
 def _k_iso(

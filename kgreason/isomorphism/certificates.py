@@ -20,7 +20,9 @@ from kgreason.base import memory
 from kgreason.base.errors import ReleaseError
 from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
+from kgreason.isomorphism.definition import KNOWN
 from kgreason.isomorphism.reading import Pair
+from kgreason.isomorphism.settings import Further
 from kgreason.isomorphism.verification.verdict import Certificate, Donors
 from kgreason.release.digests import Fault, differences, imprint, parsed_json
 from kgreason.release.table_layout import DATABASE, NODES, nodes_beside, table_of
@@ -61,6 +63,7 @@ def write_certificate(path: Path, certificate: Certificate, pair: Pair, folders:
         "vertices": {"count": pair.released.n, "sha256": _digest(pair.released, order)},
         "copies": copies,
         "donors": donors,
+        "also": list(certificate.further),
     }
     memory.give_back()
     data["files"] = [imprint(folder) for folder in folders]
@@ -140,6 +143,7 @@ def _certificate(data: Mapping[str, Any], pair: Pair) -> Certificate:
     released, mapping = pair.released, pair.mapping
     order, _ = _numbers(released)
     k, count = _whole(data["k"]), _whole(data["vertices"]["count"])
+    further = _further(data.get("also", []))
     same = data["vertices"]["sha256"] == _digest(released, order)
     before, now = data["original"], _facts(pair.original)
     if before != now:
@@ -151,8 +155,15 @@ def _certificate(data: Mapping[str, Any], pair: Pair) -> Certificate:
         )
         return Certificate(k, complaints=(complaint,))
     if data["copies"] is not None:
-        return _copies(k, order[_array(data["copies"], (-1, k), released.n)], mapping)
-    return Certificate(k, tuple(_donors(d, k, order) for d in data["donors"]))
+        found = _copies(k, order[_array(data["copies"], (-1, k), released.n)], mapping)
+        return replace(found, further=further)
+    return Certificate(k, tuple(_donors(d, k, order) for d in data["donors"]), further=further)
+
+
+def _further(names: object) -> tuple[Further, ...]:
+    if not isinstance(names, list) or any(name not in KNOWN for name in names):
+        raise ValueError(f"{names!r} are no further guarantees")
+    return tuple(one for one in KNOWN if one in names)
 
 
 def _whole(value: object) -> int:

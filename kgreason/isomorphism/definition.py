@@ -11,8 +11,10 @@ import numpy as np
 from kgreason.base.progress import Progress
 from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
-from kgreason.isomorphism.settings import Model
+from kgreason.isomorphism.settings import Further, Model
 from kgreason.language.check.checked_program import CheckedProgram
+
+KNOWN: Mapping[Further, str] = {"degree": "degrees", "neighbours": "neighbours' degrees"}
 
 
 @record
@@ -33,6 +35,14 @@ class Guarantee:
         Number of original edges that ``"k-iso"`` deletes.
     model
         Anonymity model; ``"k-iso"`` is weaker: k isomorphic blocks without edges between them, regardless of the rules.
+    further
+        Knowledge of a vertex in the whole release that at least k vertices share; ``"neighbours"`` follows
+        ``"degree"``, which it implies.
+
+    Examples
+    --------
+    >>> print(Guarantee(3, 4, further=("degree", "neighbours")))
+    (3,4)-isomorphism with 3-anonymous degrees and neighbours' degrees
     """
 
     k: int
@@ -41,6 +51,7 @@ class Guarantee:
     cut: int = 0
     deleted: int = 0
     model: Model = "kx-isomorphism"
+    further: tuple[Further, ...] = ()
 
     def __str__(self) -> str:
         if self.model == "k-iso":
@@ -51,7 +62,9 @@ class Guarantee:
             what = f"({self.k},x)-isomorphism for x = {', '.join(map(str, (*self.also, self.x)))}"
         else:
             what = f"({self.k},{self.x})-isomorphism"
-        return what + (" within parts (edges between parts are left out)" if self.cut else "")
+        what += " within parts (edges between parts are left out)" if self.cut else ""
+        known = " and ".join(KNOWN[one] for one in self.further)
+        return f"{what} with {self.k}-anonymous {known}" if known else what
 
     @classmethod
     def of_all(cls, guarantees: Sequence[Guarantee]) -> Guarantee:

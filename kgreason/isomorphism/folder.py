@@ -16,10 +16,11 @@ from kgreason.base.errors import ReleaseError
 from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
 from kgreason.isomorphism.arguments import anonymizable
-from kgreason.isomorphism.definition import Guarantee
+from kgreason.isomorphism.definition import KNOWN, Guarantee
 from kgreason.isomorphism.release_tables import COLUMNS, safe_names, write_tables
 from kgreason.isomorphism.report import public_report
 from kgreason.isomorphism.report_words import Promise, synthetic_note, synthetic_words
+from kgreason.isomorphism.settings import Further
 from kgreason.isomorphism.verification.conditions import lost_edges
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.check.expressions import walk
@@ -164,7 +165,8 @@ def _readme(
         guarantee=promise.text,
         edges=", ".join(program.edges if baseline else [*program.edges, *program.derived]),
         checked=f"Confirmed by an exact check{checked}.\n" if holds else "",
-        promise=(K_ISO if baseline else KX_ISOMORPHISM).format(k=promise.k),
+        promise=(K_ISO if baseline else KX_ISOMORPHISM).format(k=promise.k)
+        + "".join(FURTHER[one].format(k=promise.k) for one in promise.further[-1:]),
         unprotected=_wrapped(f"NOT PROTECTED: {promise.unprotected}"),
         synthetic=_wrapped(f"Synthetic: {promise.synthetic}. {synthetic_note(promise)}"),
         files=_files(layout),
@@ -191,14 +193,15 @@ def claim_of(text: str) -> Claim | None:
     if not stated:
         return None
     words, sizes = stated[1], checked[1] if checked else ""
-    numbers, checked_sizes = ([int(n) for n in re.findall("[0-9]+", part)] for part in (words, sizes))
-    cut = int(" within parts" in words)
+    stated_sizes = words.partition(" with ")[0]
+    numbers, checked_sizes = ([int(n) for n in re.findall("[0-9]+", part)] for part in (stated_sizes, sizes))
+    cut, further = int(" within parts" in words), tuple(one for one in KNOWN if f" {KNOWN[one]}" in words)
     if words.startswith("k-iso"):
         guarantee = Guarantee(numbers[0], None, model="k-iso")
     elif "for every x" in words:
-        guarantee = Guarantee(numbers[0], None, cut=cut)
+        guarantee = Guarantee(numbers[0], None, cut=cut, further=further)
     else:
-        guarantee = Guarantee(numbers[0], numbers[-1], tuple(numbers[1:-1]), cut)
+        guarantee = Guarantee(numbers[0], numbers[-1], tuple(numbers[1:-1]), cut, further=further)
     ascending = all(part == sorted(set(part)) for part in (numbers[1:], checked_sizes))
     if not ascending or str(guarantee) != words:
         return None
@@ -209,7 +212,8 @@ _SIZES = r"every x|x = [1-8](?:, [1-8])*(?: and fewer \(the rules commute\))?"
 _GUARANTEE = re.compile(
     r"^Guarantee: (k-isomorphism: [0-9]{1,9} isomorphic blocks without edges between them"
     r"|\([0-9]{1,9},(?:x|[1-8])\)-isomorphism(?: for (?:every x|x = [1-8](?:, [1-8])*))?"
-    r"(?: within parts \(edges between parts are left out\))?), for the edges ",
+    r"(?: within parts \(edges between parts are left out\))?"
+    r"(?: with [0-9]{1,9}-anonymous degrees(?: and neighbours' degrees)?)?), for the edges ",
     re.MULTILINE,
 )
 _CHECKED = re.compile(rf"check(?:ed)? for ({_SIZES})(?:\.$| and does NOT hold,)", re.MULTILINE)
@@ -265,6 +269,13 @@ KX_ISOMORPHISM = """An attacker who knows a connected subgraph of the original g
 that the rules derive from it alone, finds at least {k} occurrences in this graph. They have the same edges and share
 no vertex; between any two of them all vertices differ in label, in-degree and out-degree.
 """
+FURTHER: dict[Further, str] = {
+    "degree": """An attacker who knows the in- and out-degree of a vertex in this graph finds at least {k} vertices.
+""",
+    "neighbours": """An attacker who knows the in- and out-degree of a vertex in this graph, and those of all its
+neighbours, finds at least {k} vertices.
+""",
+}
 K_ISO = """This graph consists of {k} isomorphic blocks without edges between them, so every subgraph of a block
 occurs at least {k} times. Edges of the original were deleted and others inserted for that.
 """

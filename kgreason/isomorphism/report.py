@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +18,7 @@ from kgreason.isomorphism.report_words import (
     synthetic_note,
     verdict_words,
 )
+from kgreason.isomorphism.settings import Further
 from kgreason.isomorphism.verification.verdict import Verdict
 from kgreason.release.report.candidate_tables import Candidates, risk_items
 from kgreason.release.report.report_data import FILES, TEXTS, Figure, Item, Report, Section, Table
@@ -42,6 +44,11 @@ if TYPE_CHECKING:
 
 
 SHARED, RULES = TEXTS["shared"], TEXTS["rules"]
+COVERED: dict[Further, tuple[str, ...]] = {
+    "degree": ("in-degree", "out-degree", "in- and out-degree"),
+    "neighbours": ("neighbours' degrees",),
+}
+EXAMPLES = "in- and out-degree", "neighbours' degrees"  # knowledge shown first of what is not promised
 NO_VERTEX = "…"  # replaces values of answers that are not vertices
 
 
@@ -56,7 +63,7 @@ def private_report(result: Anonymization, run: Run, progress: Progress = SILENT)
         Section("Guarantee", SHARED["guarantee"], (*_guarantee(promise, verdict), *findings(verdict))),
         Section(
             "Risk before and after",
-            f"{RULES['risk']} {RULES['nothing'] if promise.baseline else RULES['parts']}",
+            f"{RULES['risk']} {RULES['nothing'] if promise.baseline else _covered(promise)}",
             tuple(_risk(exposed, promise)),
         ),
         Section("Utility", SHARED["utility"], tuple(_utility(result, run))),
@@ -114,12 +121,26 @@ def _exposures(result: Anonymization, run: Run, progress: Progress) -> list[Cand
     return [*result.exposed, *parts]
 
 
+def _covered(promise: Promise) -> str:
+    """Text on what the guarantee covers of the compared risks."""
+    *_, most = ("alone", *promise.further)
+    return RULES["parts"].format(RULES[f"parts_{most}"])
+
+
 def _risk(exposed: list[Candidates], promise: Promise) -> Iterator[Item]:
-    promised = [] if promise.baseline else [one for one in exposed if one.of_parts]
+    known = [name for one in promise.further for name in COVERED[one]]
+    promised = [] if promise.baseline else [one for one in exposed if one.of_parts or one.knowledge in known]
     others = [one for one in exposed if one not in promised]
-    degrees = next((one for one in others if one.knowledge == "in- and out-degree"), None)
-    candidates = "places", "vertices" if promised else "vertices or occurrences"
-    yield from risk_items(promised, others, promise.k, candidates, degrees)
+    degrees = next((one for one in others if one.knowledge in EXAMPLES), None)
+    both = "vertices or occurrences"
+    candidates = both if known else "places", "vertices" if promised else both
+    yield from risk_items(list(map(_alone, promised)), others, promise.k, candidates, degrees)
+
+
+def _alone(found: Candidates) -> Candidates:
+    """Candidates without the journalist's risk: with raised degrees, the original is no population of the release."""
+    before, after = (sets and replace(sets, fits=None) for sets in (found.before, found.after))
+    return replace(found, before=before, after=after)
 
 
 def _utility(result: Anonymization, run: Run) -> Iterator[Item]:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.isomorphism.definition import Guarantee
+from kgreason.isomorphism.settings import Further
 from kgreason.isomorphism.verification.verdict import Verdict
 from kgreason.release.report.report_data import SHARED, TEXTS
 from kgreason.release.report.sections import safe_for_everybody, safe_for_owner, sentence, state_words
 
+DEGREE = "the in- and out-degree of a vertex in the whole release"
+NEIGHBOURS = f"{DEGREE}, and those of all its neighbours"
 RULES = TEXTS["rules"]
 METHODS = {"kguard": "KGUARD", "klone": "KLONE", "k-iso": "k-Iso"}
 
@@ -31,6 +34,8 @@ class Promise:
         Whether edges between parts are left out.
     baseline
         Whether the guarantee is that of k-Iso.
+    further
+        Further guarantees.
     synthetic
         Shares of synthetic edges and vertices in words (`synthetic_words`).
     """
@@ -41,6 +46,7 @@ class Promise:
     edges: tuple[str, ...]
     within_parts: bool = False
     baseline: bool = False
+    further: tuple[Further, ...] = ()
     synthetic: str = ""
 
     @classmethod
@@ -55,7 +61,8 @@ class Promise:
         """Create from a guarantee and the checked sizes."""
         baseline = guarantee.model == "k-iso"
         covered = edges if baseline else (*edges, *derived)
-        return cls(str(guarantee), guarantee.k, sizes, covered, bool(guarantee.cut), baseline, synthetic)
+        cut, further = bool(guarantee.cut), guarantee.further
+        return cls(str(guarantee), guarantee.k, sizes, covered, cut, baseline, further, synthetic)
 
     @property
     def term(self) -> str:
@@ -75,7 +82,13 @@ class Promise:
         if self.baseline:
             return RULES["unprotected_blocks"]
         other = "" if self.sizes == "every x" else RULES["other_parts"].format(self.sizes)
-        return f"{RULES['unprotected']}{other}."
+        known = RULES["_".join(("unprotected", *self.further[-1:]))]
+        return f"{known}; {RULES['unprotected_always']}{other}."
+
+    @property
+    def degrees(self) -> str:
+        """Knowledge of degrees that the further guarantees cover, in words; empty if there are none."""
+        return {(): "", ("degree",): DEGREE}.get(self.further, NEIGHBOURS)
 
     @property
     def vertices(self) -> str:

@@ -12,6 +12,7 @@ from kgreason.release.publication import RunSettings
 Method = Literal["kguard", "klone", "k-iso"]
 Mode = Literal["exact", "published"]
 Model = Literal["kx-isomorphism", "k-iso"]
+Further = Literal["degree", "neighbours"]
 
 MAX_SUBGRAPHS = 1_000_000_000  # default limit of x-subgraphs, each of which takes time
 MAX_STORED = 10_000_000  # default limit where x-subgraphs are stored
@@ -40,6 +41,10 @@ class _Divided(_Attacked):
     them: for graphs that are too large or too dense as a whole. The verdict says what is lost."""
     keep_cuts: bool = setting(False)
     """With split: keep the edges between parts, and copy their surroundings so that nothing is lost."""
+    also: str | Iterable[str] = setting(())
+    """Further guarantees, repeatable: at least k vertices of the release share each in- and out-degree (degree), or
+    also the degrees of all neighbours (neighbours, which includes degree). degree adds some edges; neighbours publishes
+    k copies of the whole release. Not for k-iso."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -227,6 +227,8 @@ class Augmentation:
         Vertices with a promised incoming edge, and vertices with a promised outgoing edge, with repetitions.
     forbidden
         Degrees of original vertices that would invalidate an image, or `None`.
+    raised
+        Like `open`, for raises of rare degrees; `FrequentDegrees` adds the edges.
     keep_degrees
         Whether original vertices keep their degrees from now on.
     neighbours
@@ -248,6 +250,7 @@ class Augmentation:
         self._rng = rng
         self._spares: list[int] = []
         self.open: tuple[list[int], list[int]] = [], []
+        self.raised: tuple[list[int], list[int]] = [], []
         self.graph, self.n, self.symmetric = graph, graph.n, symmetric
         self.inner, self.outer = graph.in_degree(), graph.out_degree()
         self._x = x
@@ -276,7 +279,7 @@ class Augmentation:
     def added(self) -> int:
         """Number of synthetic vertices and edges."""
         ways = 2 if self.symmetric else 1
-        ties = ways * len(self._source) + max(map(len, self.open))
+        ties = ways * len(self._source) + max(map(len, self.open)) + max(map(len, self.raised))
         return self.n - self.graph.n + ties + sum(map(len, self._edges.values()))
 
     def add_vertices(self, count: int) -> Vertices:
@@ -336,12 +339,13 @@ class Augmentation:
 
     def tie(self, source: int, target: int) -> None:
         """Add an edge, and its reverse if the graph is symmetric."""
-        self._put(source, target)
+        self.put(source, target)
         for u, v in ((source, target), (target, source))[: 2 if self.symmetric else 1]:
             self.outer[u] += 1
             self.inner[v] += 1
 
-    def _put(self, source: int, target: int) -> None:
+    def put(self, source: int, target: int) -> None:
+        """Add a promised edge: degrees stay."""
         self._source.append(source)
         self._target.append(target)
         self._record_tie(source, target)
@@ -403,8 +407,14 @@ class Augmentation:
             if at is None:
                 left.append(u)
             else:
-                self._put(u, targets.pop(at))
+                self.put(u, targets.pop(at))
         return left, targets
+
+    def raise_to(self, inner: Ints, outer: Ints) -> None:
+        """Raise the degrees of all vertices by promised edges, which `FrequentDegrees` adds."""
+        for ends, degree, new in zip(self.raised, (self.inner, self.outer), (inner, outer), strict=True):
+            ends += np.repeat(np.arange(self.n), new - degree).tolist()
+            degree[:] = new
 
     def tie_to_partner(self, vertex: int, *, incoming: bool, promised: bool = False) -> None:
         """Tie a vertex to one outside images: an original one, drawn in proportion to its degree, or a spare one."""

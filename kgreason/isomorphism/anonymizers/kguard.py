@@ -27,6 +27,7 @@ from kgreason.graph.subgraphs.member_pools import MOST
 from kgreason.graph.subgraphs.ordered_adjacency import undirected
 from kgreason.isomorphism.anonymizers.assembly import Pairs, assemble, is_symmetric, ties_to_largest
 from kgreason.isomorphism.anonymizers.augmentation import Augmentation, ForbiddenDegrees
+from kgreason.isomorphism.anonymizers.frequent_degrees import FrequentDegrees
 from kgreason.isomorphism.anonymizers.klone import Klone
 from kgreason.isomorphism.anonymizers.natural_cover import Cover, Lack
 from kgreason.isomorphism.anonymizers.template_copies import TemplateCopies
@@ -46,12 +47,16 @@ Lacks = Sequence[tuple[Cover, Lack]]
 
 @dataclass(frozen=True)
 class Kguard:
-    """Anonymizer for the subgraphs of given sizes, at most 6; smaller components are attacked as a whole."""
+    """Anonymizer for the subgraphs of given sizes, at most 6; smaller components are attacked as a whole.
+
+    With `degrees`, at least k vertices have each pair of in- and out-degree, as far as that is possible.
+    """
 
     k: int
     sizes: tuple[int, ...]
     trials: int
     max_subgraphs: int
+    degrees: bool = False
 
     def augment(
         self, graph: KnowledgeGraph, rules: CheckedProgram, rng: np.random.Generator, progress: Progress
@@ -66,7 +71,7 @@ class Kguard:
         reasoner = InducedReasoner(noised, rules)
         covers = self._covers(noised, reasoner, rng, progress)
         total = sum(cover.count for cover in covers)
-        search = _AdditionSearch(noising, noised, reasoner, covers, self.k, rng, progress)
+        search = _AdditionSearch(noising, noised, reasoner, covers, self.k, rng, progress, self.degrees)
         least = search.least(_EFFORT // max(1, total + _VERTEX_EFFORT * graph.n))
         if least is None:
             progress.note("KLONE adds no more than this would: it is used instead")
@@ -119,6 +124,7 @@ class _AdditionSearch:
     k: int
     rng: np.random.Generator
     progress: Progress
+    frequent: bool  # whether each pair of degrees is to be frequent
 
     def least(self, attempts: int) -> Augmentation | None:
         """Smallest additions of some attempts; `None` if KLONE adds less."""
@@ -126,15 +132,22 @@ class _AdditionSearch:
         attempts = max(1, min(_ATTEMPTS, attempts))
         ties = ties_to_largest(self.graph, (), self.rng)
         neighbours = undirected(self.graph)
-        first = self._lacks(self._augmentation(ties, neighbours))
+        start = self._augmentation(ties, neighbours)
+        little = _LITTLE - start.added
+        if self.frequent:
+            FrequentDegrees(start, self.k, self.rng).raise_rare()
+        first, little = self._lacks(start), little + start.added
         for number in range(attempts):
             self.progress.step(f"Making images, attempt {number + 1} of {attempts}")
-            best = self._attempt(self._augmentation(ties, neighbours), first, best) or best
-            if best is not None and best.added <= _LITTLE:
+            augmentation = self._augmentation(start.ties, neighbours)
+            augmentation.raise_to(start.inner, start.outer)
+            best = self._attempt(augmentation, first, best) or best
+            if best is not None and best.added <= little:
                 break
         if best is not None:
             vertices = best.n - self.graph.n
-            self.progress.note(f"{vertices:,} vertices and {best.added - vertices:,} edges make all images")
+            made = "make all images, and all degrees frequent" if self.frequent else "make all images"
+            self.progress.note(f"{vertices:,} vertices and {best.added - vertices:,} edges {made}")
         return best
 
     def _augmentation(self, ties: Pairs, neighbours: Pairs) -> Augmentation:
@@ -159,18 +172,23 @@ class _AdditionSearch:
         for cover in self.covers:
             cover.forget()
         originals = np.arange(graph.n, dtype=np.int64)
+        degrees = FrequentDegrees(augmentation, self.k, self.rng)
         for turn in range(_ROUNDS):
             lacking = any(len(lack.members) for _, lack in lacks)
-            if not lacking and not any(augmentation.open):
+            done = not lacking and not any(augmentation.open)
+            if done and not self.frequent:
                 return augmentation
             for cover, lack in lacks:
                 cover.rely(lack)
             augmentation.forbidden = ForbiddenDegrees.of(
                 (augmentation.inner, augmentation.outer), lacks, originals
             )
+            if done and (turn >= _FREE or not degrees.raise_rare()):
+                degrees.complete()
+                return augmentation
             if lacking:
                 copies.make(lacks, keep_degrees=turn >= _FREE)
-            else:
+            elif not done:
                 augmentation.settle()
             if augmentation.added >= most:
                 return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -20,7 +20,16 @@ from kgreason.graph.subgraphs.patterns import LARGEST
 from kgreason.isomorphism.anonymizers.partition import partition
 from kgreason.isomorphism.arguments import attacked_sizes
 from kgreason.isomorphism.risk.candidate_counts import Exposure, of_subgraphs, of_vertices, surveys
-from kgreason.isomorphism.risk.method_costs import Cost, Lacking, lacking, of_kguard, of_klone, of_published
+from kgreason.isomorphism.risk.method_costs import (
+    Cost,
+    Lacking,
+    lacking,
+    of_kguard,
+    of_klone,
+    of_published,
+    with_copies,
+    with_degrees,
+)
 from kgreason.isomorphism.risk.occurrences import Survey
 from kgreason.isomorphism.settings import MAX_STORED, MAX_SUBGRAPHS, MAX_VERTICES, Settings
 from kgreason.isomorphism.verification.checker import check_parameters
@@ -31,6 +40,7 @@ from kgreason.release.pipeline import Clock
 
 EXAMINED = range(2, 7)  # default sizes of the examined x-subgraphs
 PART = 1_000  # vertices per part of a split graph
+RAISED = 2_000_000  # maximum number of vertices of a release for which further guarantees are estimated
 DIVIDED = 200_000  # maximum number of vertices of a graph that is split to count the lost edges
 
 
@@ -81,11 +91,15 @@ class Method:
 
 @record
 class Advice:
-    """Methods with their costs, the options of the recommended one, and the reason in one sentence."""
+    """Methods with their costs, the options of the recommended one, and the reason in one sentence.
+
+    `further` are the methods with further guarantees.
+    """
 
     methods: tuple[Method, ...]
     options: str
     reason: str
+    further: tuple[Method, ...] = ()
 
 
 @record(eq=False)
@@ -113,7 +127,25 @@ class _Advisor:
         alone = single[sizes.index(reach)] if reach else None
         best = several[0] if several else alone
         methods = (*single, *several, klone, *others)
-        return Advice(methods, *self._choice(best, klone, most, reach))
+        further = [
+            self._further(one, rng) for one in (best, klone) if one is not None and one.cost is not None
+        ]
+        return Advice(
+            methods, *self._choice(best, klone, most, reach), tuple(m for two in further for m in two)
+        )
+
+    def _further(self, method: Method, rng: np.random.Generator) -> Iterator[Method]:
+        """A method with each further guarantee."""
+        copies = self.k if method.name == "klone" else 1
+        if method.cost is None or copies * self.graph.n > RAISED:
+            return
+        costs = {
+            "degree": with_degrees(method.cost, self.graph, self.k, rng, copies),
+            "neighbours": with_copies(method.cost, self.graph, self.k),
+        }
+        for further, cost in costs.items():
+            name, options = (f"{words} --also {further}" for words in (method.name, method.options))
+            yield Method(name, options, method.subgraphs, cost=cost)
 
     def _choice(self, best: Method | None, klone: Method, most: int, reach: int) -> tuple[str, str]:
         if best is None and klone.feasible:
@@ -257,6 +289,7 @@ class Risk(Displayed):
             "exposure": [e.as_dict() for e in self.exposures],
             "left_out": dict(self.left_out),
             "methods": [method.as_dict() for method in self.advice.methods],
+            "further": [method.as_dict() for method in self.advice.further],
             "recommendation": {"options": self.advice.options, "reason": self.advice.reason},
             **({"exposed": named} if exposed else {}),
             "seconds": {stage: round(s, 3) for stage, s in self.seconds.items()},

@@ -17,6 +17,7 @@ from kgreason.base.records import entries, record
 from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.isomorphism.anonymizers.assembly import is_symmetric
 from kgreason.isomorphism.anonymizers.degree_distributions import DegreeDistribution, choose_across
+from kgreason.isomorphism.anonymizers.degree_raises import DegreeRaises, pair_counts
 from kgreason.isomorphism.risk.occurrences import Survey
 from kgreason.isomorphism.verification.images import decide, decide_each
 from kgreason.isomorphism.verification.population import small_components
@@ -33,6 +34,11 @@ PUBLISHED_SECONDS, PUBLISHED_BYTES = 2.5e-6, 1e2  # per x-subgraph
 PER_EDGE, FEW_PER_EDGE, POWER = 4.0, 1.2, 0.65  # added edges by ground edges of lacking classes
 FEW, MANY = 0.01, 0.1  # shares of lacking subgraphs between which the number of edges per image grows
 PER_VERTEX = 0.04  # added vertices per added edge
+PAIRED, APART = (
+    1.5,
+    3.0,
+)  # edges per planned one for frequent degrees: usual, and if few raised vertices are far apart
+LEAST_RAISED = 10.0  # edges beside the planned ones, as made images change degrees, too
 EXTRA = 1.1  # edges that published KGUARD adds per position of each class
 SAMPLE = 1 << 12  # components of each size that are decided, and members of all classes together
 SAMPLE_OF_CLASS = 1 << 3  # members of a class that are decided at least
@@ -104,7 +110,8 @@ def of_klone(graph: KnowledgeGraph, k: int, subgraphs: int, rng: np.random.Gener
     >>> of_klone(graph, 3, 1, np.random.default_rng(0)).vertices.value
     6.0
     """
-    lacks = [_raised(d, k, rng) for d in (graph.out_degree(), graph.in_degree())]
+    degrees = graph.out_degree(), graph.in_degree()
+    lacks = [float((_chosen(d, k, rng) - d[:, None]).sum()) for d in degrees]
     more = (k - 1) * graph.m + (lacks[0] if is_symmetric(graph) else max(lacks))
     n, m = k * graph.n, graph.m + more
     return Cost(
@@ -115,9 +122,9 @@ def of_klone(graph: KnowledgeGraph, k: int, subgraphs: int, rng: np.random.Gener
     )
 
 
-def _raised(degrees: Ints, k: int, rng: np.random.Generator) -> float:
-    current = np.repeat(degrees[:, None], k, axis=1)
-    return float((choose_across(current, DegreeDistribution.fit(degrees), rng) - current).sum())
+def _chosen(degrees: Ints, k: int, rng: np.random.Generator) -> Ints:
+    """Degrees of the k copies of each vertex, as KLONE chooses them, shape (n, k)."""
+    return choose_across(np.repeat(degrees[:, None], k, axis=1), DegreeDistribution.fit(degrees), rng)
 
 
 @record
@@ -171,6 +178,70 @@ def of_kguard(graph: KnowledgeGraph, k: int, found: Lacking) -> Cost:
         Range(joined + edges, joined + edges / 3, joined + 3 * edges),
         Range.around(seconds + min(PATIENCE, MENDING * edges), 2.5),
         Range.around(MEGABYTES + KGUARD_BYTES * graph.n / 1e6, 1.5),
+    )
+
+
+def with_degrees(
+    cost: Cost, graph: KnowledgeGraph, k: int, rng: np.random.Generator, copies: int = 1
+) -> Cost:
+    """Cost of a method whose release is also to have k vertices with each in- and out-degree.
+
+    The raises are those that the anonymizer plans, for the degrees of the graph or of its `copies` by KLONE.
+
+    Examples
+    --------
+    Of a star with four leaves, two other centres are made, with four edges each:
+
+    >>> star = KnowledgeGraph.from_edges([("a", leaf) for leaf in "bcde"])
+    >>> nothing = Cost(*(Range(0, 0, 0) for _ in range(4)))
+    >>> with_degrees(nothing, star, 3, np.random.default_rng(0)).edges.value
+    12.0
+    """
+    degrees = [graph.in_degree(), graph.out_degree()]
+    if copies > 1:
+        degrees = [_chosen(degree, copies, rng).ravel() for degree in degrees]
+        if is_symmetric(graph):
+            degrees[1] = degrees[0]
+    raises = DegreeRaises(degrees[0], degrees[1], k, symmetric=is_symmetric(graph))
+    raises.run(rng)
+    pairs, _, counts = pair_counts(raises.inner, raises.outer)
+    lack = np.maximum(k - counts, 0)
+    more = [int((new - old).sum()) for new, old in zip((raises.inner, raises.outer), degrees, strict=True)]
+    edges = float((np.array(more) + lack @ pairs).max())
+    new, low = float(lack.sum()), cost.vertices.low
+    return Cost(
+        Range(cost.vertices.value + new, low, cost.vertices.high + 2 * new + edges / 10 + k),
+        Range(
+            cost.edges.value + PAIRED * edges,
+            cost.edges.low,
+            cost.edges.high + APART * edges + LEAST_RAISED * k,
+        ),
+        cost.seconds,
+        cost.megabytes,
+    )
+
+
+def with_copies(cost: Cost, graph: KnowledgeGraph, k: int) -> Cost:
+    """Cost of k copies of a release, which give each vertex k - 1 others with the same neighbours' degrees.
+
+    Examples
+    --------
+    >>> graph = KnowledgeGraph.from_edges([("a", "b"), ("b", "c"), ("a", "c")])
+    >>> with_copies(of_klone(graph, 3, 1, np.random.default_rng(0)), graph, 3).vertices.value
+    27.0
+    """
+
+    def times(found: Range, size: int, ring: int) -> Range:
+        return Range(*(k * (size + each) - size + ring for each in (found.value, found.low, found.high)))
+
+    vertices = times(cost.vertices, graph.n, k)
+    edges = times(cost.edges, graph.m, 2 * k * (1 + is_symmetric(graph)))
+    more = KLONE_SECONDS * (vertices.value + edges.value)
+    return Cost(
+        vertices,
+        edges,
+        Range.around(cost.seconds.value + more, 3),
+        Range.around(cost.megabytes.value + KLONE_BYTES * vertices.value / 1e6, 1.5),
     )
 
 

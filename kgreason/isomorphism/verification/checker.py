@@ -14,12 +14,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from kgreason.base.errors import AnonymizationError, TooLargeError
 from kgreason.base.progress import SILENT, Progress
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices, inside
+from kgreason.isomorphism.definition import KNOWN
+from kgreason.isomorphism.settings import Further
 from kgreason.isomorphism.verification import conditions
 from kgreason.isomorphism.verification.certified_images import faults_of_copies
 from kgreason.isomorphism.verification.conditions import are_numbers, labels
@@ -28,6 +31,7 @@ from kgreason.isomorphism.verification.population import Drawn, count_connected,
 from kgreason.isomorphism.verification.release_index import ReleaseIndex, undirected
 from kgreason.isomorphism.verification.subgraph_visits import ENDLESS
 from kgreason.isomorphism.verification.verdict import Certificate, Delta, Verdict
+from kgreason.isomorphism.verification.vertex_knowledge import shared_knowledge
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.check.genericity import hidden_vertices
 from kgreason.release import verdicts as shared
@@ -52,6 +56,7 @@ def verify(
     also: Sequence[int] = (),
     certificate: Certificate | None = None,
     drawn: Mapping[int, Drawn] | None = None,
+    further: Sequence[Further] = (),
 ) -> Verdict:
     """Check every item of Definition 4.1, item 4 for all attacked subgraphs or a sample of them.
 
@@ -72,6 +77,8 @@ def verify(
     drawn
         Randomly drawn attacked subgraphs of each size; only these are decided (module `population`). The verdict then
         estimates δ, and item 4 stays undecided if all of them have images.
+    further
+        Further guarantees that are decided; those that a certificate states are, too.
 
     Examples
     --------
@@ -90,6 +97,8 @@ def verify(
     """
     original, released = original.distinct(), released.distinct()
     mapped = shared.mapping(original, released, mapping)
+    stated = () if certificate is None or certificate.complaints else certificate.further
+    further = [one for one in KNOWN if one in further or one in stated]
     kept = original if parts is None else inside(original, parts)
     items = [
         conditions.parameters(original.n, k, x),
@@ -99,6 +108,7 @@ def verify(
         labels(original, released, mapping if mapped.holds else None),
         conditions.weights(original, released, mapping, mapped.holds),
         *conditions.bounds(released, rules),
+        *shared_knowledge(released, k, further),
     ]
     if reason := _senseless(items, k, x):
         return Verdict(k, x, (*items, Item("images", False, f"not examined: {reason}")), None)
@@ -110,7 +120,9 @@ def verify(
         held = f"the release holds {k} copies of the original, apart from each other"
         detail = "not examined: the certificate does not show them" if faults else held
         shown = _certified(faults), Item("images", not faults, detail, undecided=bool(faults))
-        proved = (None, None) if faults else (Delta(0, 0, every=True), certificate)
+        proven = _held(items, further)
+        proof = certificate if certificate.further == proven else replace(certificate, further=proven)
+        proved = (None, None) if faults else (Delta(0, 0, every=True), proof)
         return Verdict(k, x, (*items, *shown), proved[0], tuple(also), commute, certificate=proved[1])
     images, deltas, outcomes = [], [], []
     index = ReleaseIndex(released, rules)
@@ -123,7 +135,9 @@ def verify(
     if certificate is not None:
         items.append(_certified(_faults(certificate, outcomes, k)))
     donors = tuple(found.donors for found in outcomes if found.donors is not None)
-    own = Certificate(k, donors) if all(item.holds for item in images) else None
+    own = (
+        Certificate(k, donors, further=_held(items, further)) if all(item.holds for item in images) else None
+    )
     total, unseen = _summed((*also, x), deltas)
     return Verdict(k, x, (*items, *images), total, tuple(also), commute, unseen=unseen, certificate=own)
 
@@ -155,6 +169,12 @@ def count_attacked(original: KnowledgeGraph, x: int, limit: int) -> int:
             "or allow more with --max-subgraphs, which takes time and memory",
         )
     return total
+
+
+def _held(items: Sequence[Item], further: Sequence[Further]) -> tuple[Further, ...]:
+    """Further guarantees whose conditions hold."""
+    names = {item.name for item in items if item.holds}
+    return tuple(one for one in further if KNOWN[one] in names)
 
 
 def _senseless(items: Sequence[Item], k: int, x: int) -> str | None:
@@ -279,6 +299,7 @@ def verify_alone(
     progress: Progress = SILENT,
     also: Sequence[int] = (),
     drawn: Mapping[int, Drawn] | None = None,
+    further: Sequence[Further] = (),
 ) -> Verdict:
     """Check the conditions of Definition 4.1 on a release alone, item 4 for all its connected sets or a sample.
 
@@ -302,6 +323,7 @@ def verify_alone(
         conditions.connected(released),
         _distinct_labels(released),
         *conditions.bounds(released, rules),
+        *shared_knowledge(released, k, further),
     ]
     if reason := _senseless(items, k, x):
         items.append(Item("images", False, f"not examined: {reason}"))

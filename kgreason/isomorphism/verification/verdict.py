@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from kgreason.base.printable import Displayed
 from kgreason.base.records import record
-from kgreason.isomorphism.settings import Model
+from kgreason.isomorphism.settings import Further, Model
 from kgreason.release.digests import Fault
 from kgreason.release.verdicts import CONFIDENCE, Examined, Item
 
@@ -45,6 +45,7 @@ class Certificate:
     complaints: tuple[str, ...] = ()  # known faults, for instance that it belongs to another release
     # differences of the files of release and mapping from those recorded in it; `None` if they were not compared
     files: tuple[Fault, ...] | None = None
+    further: tuple[Further, ...] = ()  # further guarantees that it states; they are decided in the release
 
     def of(self, size: int, k: int) -> tuple[Donors, ...]:
         """Donors of one size; empty if the certificate has faults or a smaller k."""
