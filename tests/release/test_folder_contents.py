@@ -333,7 +333,9 @@ def test_stated_synthetic_shares_are_those_of_the_release(tmp_path: Path, method
     claim = claim_of(readme.read_text())
     assert claim is not None
     synthetic = pair.released.m - graph.m + made.release.guarantee.deleted
-    assert claim.synthetic.startswith(f"about {100 * synthetic / pair.released.m:.0f} % of the edges, ")
+    share = f"about {100 * synthetic / pair.released.m:.0f} %" if synthetic else "none"
+    assert claim.synthetic.startswith(f"{share} of the edges, ")
+    assert claim.synthetic != NOTHING_ADDED
     assert "NOT PROTECTED: " in readme.read_text()
     readme.write_text(readme.read_text().replace(claim.synthetic, NOTHING_ADDED))
     found = form(folders.release, pair.released, rules, (pair.original, pair.mapping))
