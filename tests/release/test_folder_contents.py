@@ -435,6 +435,8 @@ def test_claims_of_a_text() -> None:
         Guarantee(3, None, cut=1),
         Guarantee(2, None),
         Guarantee(2, None, model="k-iso"),
+        Guarantee(3, 4, (2,), further=("degree",)),
+        Guarantee(2, None, cut=1, further=("degree", "neighbours")),
     ):
         text = f"Guarantee: {guarantee}, for the edges own.\nConfirmed by an exact check for x = 2, 4."
         assert claim_of(text) == Statement(guarantee, "x = 2, 4", "")
@@ -445,6 +447,8 @@ def test_claims_of_a_text() -> None:
         "(3,9)-isomorphism",
         "(3,x)-isomorphism for x = 4, 2",
         "(3,x)-isomorphism for x = 2, 2",
+        "(3,4)-isomorphism with 2-anonymous degrees",
+        "(3,4)-isomorphism with 3-anonymous neighbours",
         "none",
     ):
         assert claim_of(f"Guarantee: {told}, for the edges own.") is None

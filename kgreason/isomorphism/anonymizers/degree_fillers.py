@@ -9,7 +9,8 @@ docs/anonymization.md, further guarantees.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -20,6 +21,7 @@ from kgreason.isomorphism.anonymizers.assembly import Pairs
 from kgreason.isomorphism.anonymizers.degree_distributions import Degrees
 from kgreason.isomorphism.anonymizers.degree_raises import VERTEX_COST, Pair, pair_counts
 
+_LARGEST = 64  # difference of the degrees of new vertices that balance incoming and outgoing edges
 _PER_TIE = 8  # new vertices for each edge that ties them to the graph, where no raised vertex does
 _SWAPS = 50  # of edges, for each component that is not yet tied to the graph
 
@@ -131,7 +133,7 @@ def _wanted(inner: Degrees, outer: Degrees, k: int) -> list[Pair]:
 def _anchors(inner: Degrees, outer: Degrees, k: int, rng: np.random.Generator, most: int) -> list[int]:
     """Vertices whose out-degree may rise by one: no vertex has the new degree, so images still differ in degree.
 
-    They have rare pairs, of which new vertices are made in any case; or else the vertex of greatest degree is returned.
+    They have rare pairs, of which new vertices are made in any case; or else it is the one that needs the fewest edges.
     """
     _, number, counts = pair_counts(inner, outer)
     taken, found = set(outer.tolist()), list[int]()
@@ -139,7 +141,11 @@ def _anchors(inner: Degrees, outer: Degrees, k: int, rng: np.random.Generator, m
         if len(found) < most and outer[v] + 1 not in taken:
             taken.add(int(outer[v]) + 1)
             found.append(v)
-    return found or [int(outer.argmax())]
+    if found:
+        return found
+    free = np.flatnonzero(~np.isin(outer + 1, outer))  # the greatest degree is among them
+    edges = (inner + outer) * (k - 1 + (counts[number] <= k))
+    return [int(free[edges[free].argmin()])]
 
 
 def _balancing(
@@ -155,20 +161,50 @@ def _balancing(
             return []
         odd = [pair for pair in (*palette, *([(1, 1)] if k == 1 else [])) if pair[0] % 2]
         return [min(odd)] if odd else None
-    found: list[Pair] = []
-    sign = 1 if surplus > 0 else -1
-    leaf = (0, 1) if surplus > 0 else (1, 0)
-    while surplus:
-        usable = [(a, b) for a, b in palette if 0 < sign * (b - a) <= abs(surplus)]
-        if leaf not in palette and abs(surplus) >= k:
-            usable.append(leaf)
-        if not usable:
-            return None
-        a, b = min(usable, key=lambda pair: (VERTEX_COST + max(pair)) / abs(pair[1] - pair[0]))
-        count = abs(surplus) // abs(b - a)
-        found += [(a, b)] * count
-        surplus += (b - a) * -count
-    return found
+    sign, leaf = (1, (0, 1)) if surplus > 0 else (-1, (1, 0))
+    coins = {
+        sign * (b - a): (a, b)
+        for a, b in sorted(palette, key=max, reverse=True)
+        if 0 < sign * (b - a) <= _LARGEST
+    }
+    sums = _Sums(coins, abs(surplus))
+    leaves = [0, *range(k, abs(surplus) + 1)]  # fewer would be rare
+    count = min(leaves, key=lambda count: sums.cost(abs(surplus) - count) + count * (VERTEX_COST + 1))
+    found = sums.parts(abs(surplus) - count)
+    return None if found is None else found + [leaf] * count
+
+
+class _Sums:
+    """Sums of numbers, each of which stands for a pair of degrees and may occur any number of times, at least cost.
+
+    Examples
+    --------
+    >>> _Sums({2: (0, 2), 3: (1, 4)}, 7).parts(7)
+    [(0, 2), (0, 2), (1, 4)]
+    """
+
+    def __init__(self, pairs: Mapping[int, Pair], most: int) -> None:
+        self._pairs = pairs
+        self._costs = [0.0] + [math.inf] * most
+        self._last = [0] * (most + 1)
+        for total in range(1, most + 1):
+            for number, pair in pairs.items():
+                if number <= total and (
+                    cost := self._costs[total - number] + VERTEX_COST + max(pair)
+                ) < self.cost(total):
+                    self._costs[total], self._last[total] = cost, number
+
+    def cost(self, total: int) -> float:
+        """Cost of a sum in edges; infinite if there is none."""
+        return self._costs[total]
+
+    def parts(self, total: int) -> list[Pair] | None:
+        """Pairs of degrees of the cheapest sum; `None` if there is none."""
+        found: list[Pair] = []
+        while total and self._last[total]:
+            found.append(self._pairs[self._last[total]])
+            total -= self._last[total]
+        return None if total else found
 
 
 class _Join:

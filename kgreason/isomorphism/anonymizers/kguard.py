@@ -38,7 +38,11 @@ from kgreason.language.check.checked_program import CheckedProgram
 
 _ATTEMPTS = 4  # attempts to find small additions, if there is time
 _LITTLE = 24  # number of added vertices and edges that is not worth another attempt
-_FREE, _ROUNDS = 6, 16  # repair rounds in which original vertices may get edges, and in total
+_FREE, _RAISED, _ROUNDS = (
+    6,
+    12,
+    16,
+)  # repair rounds in which hosts may be original, degrees be raised, and in total
 _EFFORT = 8_000_000  # subgraphs to examine in all attempts together
 _VERTEX_EFFORT = 50  # cost of a vertex, in subgraphs
 
@@ -183,7 +187,7 @@ class _AdditionSearch:
             augmentation.forbidden = ForbiddenDegrees.of(
                 (augmentation.inner, augmentation.outer), lacks, originals
             )
-            if done and (turn >= _FREE or not degrees.raise_rare()):
+            if done and (turn >= _RAISED or not degrees.raise_rare()):
                 degrees.complete()
                 return augmentation
             if lacking:
