@@ -88,7 +88,7 @@ def shares_of(name: str, data: Path) -> Shares:
     """Shares of a register."""
     if name == EXAMPLE:
         with (ROOT / "examples/ownership/own.csv").open(encoding="utf-8", newline="") as file:
-            return [(r[0], r[1], float(r[2])) for r in list(csv.reader(file))[1:]]
+            return [(u, v, float(w.rstrip("%")) / 100) for u, v, w in list(csv.reader(file))[1:]]
     if name == "medias_francais":
         return media(data)
     whole, _, n = name.rpartition("-")

@@ -157,7 +157,7 @@ def choose(settings: Settings, sizes: tuple[int, ...]) -> Anonymizer:
             hint="choose a smaller x, or KLONE, which protects every x",
         )
     if settings.mode == "exact":
-        return Kguard(k, sizes, trials, settings.max_subgraphs or MAX_SUBGRAPHS)
+        return Kguard(k, sizes, trials, settings.max_subgraphs or MAX_SUBGRAPHS, settings.plans)
     if len(sizes) > 1:
         raise AnonymizationError(
             "the published KGUARD protects one x, not several", hint="leave --mode published out"

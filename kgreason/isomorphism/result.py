@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kgreason.base.printable import Displayed
+from kgreason.base.records import entries
 from kgreason.release.pipeline import Result
 
 if TYPE_CHECKING:
@@ -80,4 +81,5 @@ class Anonymization(Result):
             "original": {"vertices": self.original.n, "edges": self.original.m},
             **self.score.as_dict(),
             "figures": dict(self.release.figures),
+            "plans": [entries(plan) for plan in self.release.plans],
         }

@@ -49,6 +49,9 @@ class Kguard(_Divided):
     mode: Mode = setting("exact")
     """For kguard: exact protects every subgraph; published is the paper with a lighter reading of line 11 of its
     Algorithm 3, and may leave some subgraphs without images, which the verdict counts."""
+    plans: int | None = setting(None, metavar="N", least=1)
+    """For kguard, exact: complete attempts, of which the one with the highest precision of derived facts is released, among
+    those with at most 10 % more additions than the fewest; default: up to 8, fewer for large graphs."""
 
 
 @dataclass(frozen=True, kw_only=True)

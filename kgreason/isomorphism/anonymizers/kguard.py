@@ -12,7 +12,7 @@ KGISO, Definition 4.1; docs/methods/kguard.md.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from kgreason.isomorphism.anonymizers.assembly import Pairs, assemble, is_symmet
 from kgreason.isomorphism.anonymizers.augmentation import Augmentation, ForbiddenDegrees
 from kgreason.isomorphism.anonymizers.klone import Klone
 from kgreason.isomorphism.anonymizers.natural_cover import Cover, Lack
+from kgreason.isomorphism.anonymizers.plans import MORE, PlanJudge, choose
 from kgreason.isomorphism.anonymizers.template_copies import TemplateCopies
 from kgreason.isomorphism.anonymizers.weight_density import forget_tables
 from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
@@ -36,6 +37,8 @@ from kgreason.isomorphism.definition import Augmented, Guarantee
 from kgreason.language.check.checked_program import CheckedProgram
 
 _ATTEMPTS = 4  # attempts to find small additions, if there is time
+_PLANS = 8  # attempts if false facts are judged, each of which costs as many edges as the next of these says
+_FACT_COSTS = 1.0, 0.3
 _LITTLE = 24  # number of added vertices and edges that is not worth another attempt
 _FREE, _ROUNDS = 6, 16  # repair rounds in which original vertices may get edges, and in total
 _EFFORT = 8_000_000  # subgraphs to examine in all attempts together
@@ -52,6 +55,7 @@ class Kguard:
     sizes: tuple[int, ...]
     trials: int
     max_subgraphs: int
+    plans: int | None = None
 
     def augment(
         self, graph: KnowledgeGraph, rules: CheckedProgram, rng: np.random.Generator, progress: Progress
@@ -66,19 +70,21 @@ class Kguard:
         reasoner = InducedReasoner(noised, rules)
         covers = self._covers(noised, reasoner, rng, progress)
         total = sum(cover.count for cover in covers)
-        search = _AdditionSearch(noising, noised, reasoner, covers, self.k, rng, progress)
-        least = search.least(_EFFORT // max(1, total + _VERTEX_EFFORT * graph.n))
-        if least is None:
+        judge = PlanJudge(graph, rules)
+        search = _AdditionSearch(noising, noised, reasoner, covers, self.k, judge.derives, rng, progress)
+        found = search.plans(self.plans, _EFFORT // max(1, total + _VERTEX_EFFORT * graph.n))
+        if not found:
             progress.note("KLONE adds no more than this would: it is used instead")
             return Klone(self.k, self.trials).augment(graph, rules, rng, progress)
-        edges, ties = least.edges(), least.ties
-        augmented, fixed = assemble(noised, least.n, edges, ties, rng, symmetric=least.symmetric)
-        # the images are valid for these degrees only
-        if (augmented.in_degree() != least.inner).any() or (augmented.out_degree() != least.outer).any():
-            raise RuntimeError("KGUARD lost count of degrees")
         classes = sum(len(cover.catalogue.forms) for cover in covers)
-        del search, covers, reasoner, least  # large, and not needed to draw weights
+        del search, covers, reasoner  # large, and not needed to draw weights
         memory.give_back()
+        weighing = noising.judging_derived() if judge.derives else noising
+        made = [_weighed(noised, augmentation, weighing, rng, progress) for augmentation in found]
+        plans = [judge.plan(augmented) for augmented, _ in made]
+        best = choose(plans)
+        plans[best] = replace(plans[best], chosen=True)
+        augmented, copied = made[best]
         figures = {
             "vertices": graph.n,
             "edges": graph.m,
@@ -86,15 +92,12 @@ class Kguard:
             "classes": classes,
             "vertices_added": augmented.n - graph.n,
             "edges_added": augmented.m - graph.m,
-            "synthetic_edges": augmented.m - sum(fixed.values()),
+            "synthetic_edges": augmented.m - copied,
         }
-        weighed = noising.synthetic(augmented, fixed, rng, progress)
         forget_tables()
         *also, x = sorted(self.sizes)
-        known = noising.judge.known
-        return Augmented(
-            weighed, Guarantee(self.k, x, tuple(also)), figures, originals=graph.n, answers=known
-        )
+        guarantee, known = Guarantee(self.k, x, tuple(also)), noising.judge.known
+        return Augmented(augmented, guarantee, figures, originals=graph.n, answers=known, plans=plans)
 
     def _covers(
         self, graph: KnowledgeGraph, reasoner: InducedReasoner, rng: np.random.Generator, progress: Progress
@@ -108,34 +111,65 @@ class Kguard:
         return [cover for cover in covers if cover.count]
 
 
+def _weighed(
+    noised: KnowledgeGraph,
+    augmentation: Augmentation,
+    noising: WeightNoising,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> tuple[KnowledgeGraph, int]:
+    """Augmented graph, and its number of edges that are originals or copies."""
+    edges, ties = augmentation.edges(), augmentation.ties
+    augmented, fixed = assemble(noised, augmentation.n, edges, ties, rng, symmetric=augmentation.symmetric)
+    # the images are valid for these degrees only
+    inner, outer = augmented.in_degree(), augmented.out_degree()
+    if (inner != augmentation.inner).any() or (outer != augmentation.outer).any():
+        raise RuntimeError("KGUARD lost count of degrees")
+    return noising.synthetic(augmented, fixed, rng, progress), sum(fixed.values())
+
+
 @record(eq=False)
 class _AdditionSearch:
-    """Search for additions to a graph with new weights; `covers` are its subgraphs, by size, that need images."""
+    """Search for additions to a graph with new weights; `covers` are its subgraphs, by size, that need images.
+
+    `derives`: whether the false facts that additions cause are judged.
+    """
 
     noising: WeightNoising
     graph: KnowledgeGraph
     reasoner: InducedReasoner
     covers: Sequence[Cover]
     k: int
+    derives: bool
     rng: np.random.Generator
     progress: Progress
 
-    def least(self, attempts: int) -> Augmentation | None:
-        """Smallest additions of some attempts; `None` if KLONE adds less."""
-        best: Augmentation | None = None
-        attempts = max(1, min(_ATTEMPTS, attempts))
+    def plans(self, count: int | None, affordable: int) -> list[Augmentation]:
+        """Complete additions of some attempts, at most 10 % more than the fewest before; none if KLONE adds less.
+
+        By default there are as many attempts as are `affordable`, up to a limit.
+        """
+        found: list[Augmentation] = []
+        count = count or max(1, min(_PLANS if self.derives else _ATTEMPTS, affordable))
         ties = ties_to_largest(self.graph, (), self.rng)
         neighbours = undirected(self.graph)
         first = self._lacks(self._augmentation(ties, neighbours))
-        for number in range(attempts):
-            self.progress.step(f"Making images, attempt {number + 1} of {attempts}")
-            best = self._attempt(self._augmentation(ties, neighbours), first, best) or best
-            if best is not None and best.added <= _LITTLE:
+        most = (self.k - 1) * (self.graph.n + self.graph.m)
+        for number in range(count):
+            self.progress.step(f"Making images, attempt {number + 1} of {count}")
+            cost = _FACT_COSTS[number % len(_FACT_COSTS)] if self.derives else 0.0
+            made = self._attempt(self._augmentation(ties, neighbours), first, most, cost)
+            if made is None:
+                continue
+            found = [*found, made] if self.derives else [made]
+            most = min(most, int(MORE * made.added) + 1 if self.derives else made.added)
+            if not self.derives and made.added <= _LITTLE:
                 break
-        if best is not None:
-            vertices = best.n - self.graph.n
-            self.progress.note(f"{vertices:,} vertices and {best.added - vertices:,} edges make all images")
-        return best
+        if found:
+            least = min(found, key=lambda made: made.added)
+            vertices = least.n - self.graph.n
+            self.progress.note(f"{vertices:,} vertices and {least.added - vertices:,} edges make all images")
+        return found
 
     def _augmentation(self, ties: Pairs, neighbours: Pairs) -> Augmentation:
         graph, bounds = self.graph, self.noising.program.incoming_sums
@@ -150,12 +184,11 @@ class _AdditionSearch:
         return [(cover, cover.lack(degrees, self.progress)) for cover in self.covers]
 
     def _attempt(
-        self, augmentation: Augmentation, lacks: Lacks, best: Augmentation | None
+        self, augmentation: Augmentation, lacks: Lacks, most: int, fact_cost: float
     ) -> Augmentation | None:
-        """Additions after which no images lack; `None` if they exceed the best so far, or those of KLONE."""
+        """Additions after which no images lack; `None` if they are not fewer than `most`."""
         graph = self.graph
-        copies = TemplateCopies(self.noising, graph, self.reasoner, augmentation, self.rng)
-        most = (self.k - 1) * (graph.n + graph.m) if best is None else best.added
+        copies = TemplateCopies(self.noising, graph, self.reasoner, augmentation, self.rng, fact_cost)
         for cover in self.covers:
             cover.forget()
         originals = np.arange(graph.n, dtype=np.int64)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import field, replace
 
 import numpy as np
 
 from kgreason.base.records import record
+from kgreason.graph.facts import derived_edges
 from kgreason.graph.induced.derivation import InducedReasoner
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
 from kgreason.graph.sorted_keys import descending
 from kgreason.graph.subgraphs.ordered_adjacency import Ints
+from kgreason.isomorphism.anonymizers.assembly import assemble
 from kgreason.isomorphism.anonymizers.augmentation import (
     Augmentation,
     ClassKey,
@@ -18,8 +21,9 @@ from kgreason.isomorphism.anonymizers.augmentation import (
     Flags,
     ForbiddenDegrees,
 )
+from kgreason.isomorphism.anonymizers.derived_facts import NEW, Counts, DerivedFacts
 from kgreason.isomorphism.anonymizers.natural_cover import Cover, Lack
-from kgreason.isomorphism.anonymizers.templates import Example, Template
+from kgreason.isomorphism.anonymizers.templates import COST_UNIT, Example, Template
 from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
 
 VERTEX_COST = 2.0  # cost of a new vertex, in edges
@@ -27,7 +31,6 @@ _HOSTS = 4_000  # original vertices that are considered as hosts
 _VERTEX_COSTS = 2 * (1.0, 2.0, 6.0)  # costs of a template vertex, in edges, each tried for a template
 _EXAMPLES = 8  # members of a class that are considered for a template
 _ATTEMPTS = 4  # draws of weights for a copy
-_NEVER = np.iinfo(np.int64).max  # cost of a vertex that may not be a host
 
 
 @record(eq=False)
@@ -41,11 +44,14 @@ class Planned:
         shape (t, t, 2).
     members
         By size and class: template vertices of a member, in canonical order.
+    derived
+        Sources and targets of the derived edges of each predicate, without loops, if false facts cost anything.
     """
 
     origin: Ints
     graph: KnowledgeGraph
     members: Mapping[ClassKey, Ints]
+    derived: Mapping[str, Sequence[tuple[int, int]]] = field(default_factory=dict)
 
 
 @record(eq=False)
@@ -64,12 +70,19 @@ class HostSearch:
     """Search for hosts and degrees of a copy that serves all lacking subgraphs with few additions.
 
     A copy serves a subgraph if the two share no vertex and no in- or out-degree at any position. The new degrees of the
-    hosts must preserve this, and must not invalidate images made before.
+    hosts must preserve this, and must not invalidate images made before. With `facts`, a false fact to expect costs
+    `fact_cost` edges.
     """
 
     def __init__(
-        self, augmentation: Augmentation, lacks: Sequence[tuple[Cover, Lack]], rng: np.random.Generator
+        self,
+        augmentation: Augmentation,
+        lacks: Sequence[tuple[Cover, Lack]],
+        rng: np.random.Generator,
+        facts: DerivedFacts | None = None,
+        fact_cost: float = 0.0,
     ) -> None:
+        self._facts, self._fact_cost = facts, fact_cost if facts else 0.0
         self._augmentation, self._rng = augmentation, rng
         self._real = augmentation.inner, augmentation.outer
         self._vertices = self._candidates()
@@ -105,17 +118,42 @@ class HostSearch:
             fits = self._fitting(planned, v) & ~near[:-1]
             for key, _ in keys:
                 fits[forbidden.within[key]] = False
-            number, degrees[:, v] = self._host(forbidden, positions, inside[:, v], fits)
+            expected = self._expected(planned, v, hosts)
+            number, degrees[:, v] = self._host(forbidden, positions, inside[:, v], fits, expected)
             for phi in range(2):
                 forbidden.images[phi, positions, degrees[phi, v]] = True
             if number >= 0:
                 hosts[v] = self._vertices[number]
                 forbidden.record(number, degrees[:, v].tolist())
                 near[self._number[list(self._augmentation.around(int(hosts[v])))]] = True
-        return Embedding(self._cost(planned, hosts, degrees - inside), hosts, degrees)
+        cost = self._cost(planned, hosts, degrees - inside) + self._fact_cost * self._false(planned, hosts)
+        return Embedding(cost, hosts, degrees)
+
+    def _expected(self, planned: Planned, v: int, hosts: Ints) -> Counts:
+        """False facts to expect if each candidate hosts a template vertex; the last: if it becomes a new vertex."""
+        total = np.zeros(len(self._vertices) + 1)
+        if self._facts is None or not self._fact_cost:
+            return total
+        candidates = np.append(self._vertices, NEW)
+        for name, pairs in planned.derived.items():
+            for a, b in pairs:
+                if v in (a, b):
+                    host = int(hosts[a if v == b else b])
+                    total += self._facts.expected(name, host, into=v == a)[candidates]
+        return total
+
+    def _false(self, planned: Planned, hosts: Ints) -> float:
+        """False facts to expect of a copy on some hosts."""
+        if self._facts is None or not self._fact_cost:
+            return 0.0
+        return sum(
+            float(self._facts.expected(name, int(hosts[a]), into=False)[hosts[b]])
+            for name, pairs in planned.derived.items()
+            for a, b in pairs
+        )
 
     def _host(
-        self, forbidden: ForbiddenDegrees, positions: Ints, inside: Ints, allowed: Flags
+        self, forbidden: ForbiddenDegrees, positions: Ints, inside: Ints, allowed: Flags, expected: Counts
     ) -> tuple[int, tuple[int, int]]:
         """Index of the cheapest host (-1 for a new vertex), with its free degrees."""
         after = [forbidden.next_free(phi, positions) for phi in range(2)]
@@ -123,17 +161,13 @@ class HostSearch:
         fresh = int(after[0][inside[0]]), int(after[1][inside[1]])
         now = [np.minimum(self._real[phi][self._vertices] + inside[phi], highest) for phi in range(2)]
         then = [after[phi][now[phi]] for phi in range(2)]
-        raised = then[0] - now[0] + then[1] - now[1]
-        allowed = allowed & (raised < VERTEX_COST + sum(fresh) - sum(inside))
+        cost = then[0] - now[0] + then[1] - now[1] + self._fact_cost * expected[:-1]
+        allowed = allowed & (cost < VERTEX_COST + sum(fresh) - sum(inside) + self._fact_cost * expected[-1])
         allowed &= (then[0] < highest) & (then[1] < highest)
-        cost = np.where(allowed, raised, _NEVER)
-        while (least := cost.min(initial=_NEVER)) < _NEVER:
-            level = np.flatnonzero(cost == least)
-            number = forbidden.first_allowed(level, then)
-            if number >= 0:
-                return number, (int(then[0][number]), int(then[1][number]))
-            cost[level] = _NEVER
-        return -1, fresh
+        some = np.flatnonzero(allowed)
+        some = some[np.argsort(cost[some], kind="stable")]
+        number = forbidden.first_allowed(some, then)
+        return (-1, fresh) if number < 0 else (number, (int(then[0][number]), int(then[1][number])))
 
     def _fitting(self, planned: Planned, v: int) -> Flags:
         """Whether each candidate has room for the weights into a template vertex."""
@@ -164,9 +198,10 @@ class TemplateCopies:
         reasoner: InducedReasoner,
         augmentation: Augmentation,
         rng: np.random.Generator,
+        fact_cost: float = 0.0,
     ) -> None:
         self._noising, self._reasoner = noising, reasoner
-        self._augmentation, self._rng = augmentation, rng
+        self._augmentation, self._rng, self._fact_cost = augmentation, rng, fact_cost
         self._last: Planned | None = None
         self._edges = EdgeIndex.of(graph)
 
@@ -179,9 +214,20 @@ class TemplateCopies:
         self._augmentation.keep_degrees = keep_degrees
         for served in range(max(int(lack.missing.max(initial=0)) for _, lack in lacks)):
             rest = [(cover, lack.beyond(served)) for cover, lack in lacks]
-            hosts = HostSearch(self._augmentation, rest, self._rng)
+            hosts = HostSearch(self._augmentation, rest, self._rng, self._facts(), self._fact_cost)
             options = [(hosts.choose(planned), planned) for planned in self._plans(rest)]
             self._build(*min(options, key=lambda option: option[0].cost), rest)
+
+    def _facts(self) -> DerivedFacts | None:
+        """Derived facts of the graph with the copies made so far, if false facts cost anything."""
+        if not self._fact_cost:
+            return None
+        augmentation = self._augmentation
+        nothing = np.empty(0, dtype=np.int64)
+        graph, _ = assemble(
+            augmentation.graph, augmentation.n, augmentation.edges(), (nothing, nothing), self._rng
+        )
+        return DerivedFacts(graph, self._noising.program)
 
     def _plans(self, lacks: Sequence[tuple[Cover, Lack]]) -> Iterator[Planned]:
         """The previous template restricted to the lacking classes if it contains them all, and new templates."""
@@ -201,7 +247,7 @@ class TemplateCopies:
             origin[pairs] = planned.origin[pairs]
         origin = origin[np.ix_(used, used)]
         moved = {key: np.searchsorted(used, member) for key, member in members.items()}
-        return Planned(origin, self._copied(origin), moved)
+        return self._with_derived(Planned(origin, self._copied(origin), moved))
 
     def _planned(self, lacks: Sequence[tuple[Cover, Lack]], vertex_cost: float) -> Planned:
         """Place a lacking subgraph of each class, those with many edges first."""
@@ -222,8 +268,18 @@ class TemplateCopies:
             planned = self._placed(examples, alone, vertex_cost)
             changed = {*self._changed(planned, examples)} - alone
             if not changed:
-                return planned
+                return self._with_derived(planned)
             alone |= changed
+
+    def _with_derived(self, planned: Planned) -> Planned:
+        """Add the derived edges of a template, if false facts cost anything."""
+        if not self._fact_cost:
+            return planned
+        found = derived_edges(planned.graph, self._noising.program)
+        pairs = {name: list(zip(*(e.tolist() for e in ends), strict=True)) for name, ends in found.items()}
+        return replace(
+            planned, derived={name: [(a, b) for a, b in some if a != b] for name, some in pairs.items()}
+        )
 
     def _placed(
         self, examples: Mapping[ClassKey, Example], alone: Set[ClassKey], vertex_cost: float
@@ -264,12 +320,19 @@ class TemplateCopies:
             bound = self._noising.program.incoming_sums.get(name)
             if bound is not None and index.relation.weight is not None:
                 np.add.at(weights.reshape(-1), pair, index.relation.weight[row] / bound)
-        kinds, found, start = cover.catalogue.ties(members), list[Example](), 0
+        kinds, start = cover.catalogue.ties(members), 0
+        chosen = []
         for rows in some:
-            at = min(range(start, start + len(rows)), key=lambda i: float(weights[i].sum()))
-            found.append(Example(members[at], kinds[at], edges[at], weights[at]))
+            chosen.append(min(range(start, start + len(rows)), key=lambda i: float(weights[i].sum())))
             start += len(rows)
-        return found
+        costs = COST_UNIT * edges[chosen]
+        if self._fact_cost:
+            derived = self._reasoner.derived(members[chosen]) & ~np.eye(x, dtype=np.bool_)
+            costs += np.rint(COST_UNIT * self._fact_cost * derived.sum(axis=1)).astype(np.int64)
+        return [
+            Example(members[at], kinds[at], edges[at], cost, weights[at])
+            for at, cost in zip(chosen, costs, strict=True)
+        ]
 
     def _copied(self, origin: Ints) -> KnowledgeGraph:
         """Graph with the edges of each ordered pair copied from the pair of its origin, -1 for none."""

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from kgreason.base.jit import Doubles, Ints, Rows, inlined, kernel
 from kgreason.base.records import record
 
+COST_UNIT = 10  # costs are whole numbers, in parts of an edge
 _STEPS = 200_000  # placements that are examined for each class
 _FULL = 0.9  # share of a bound on incoming weights that members may use
 
@@ -27,6 +28,8 @@ class Example:
         Pair type of each two vertices, 0 for none; the diagonal contains loops.
     edges
         Number of edges of each ordered pair.
+    costs
+        Cost of the edges of each ordered pair, and of the false facts that its derived edges cause; in 1 / `COST_UNIT`.
     weights
         Sum of the weights that count towards a bound on incoming weights, as a share of the bound.
     """
@@ -34,6 +37,7 @@ class Example:
     member: Ints
     kinds: Ints
     edges: Ints
+    costs: Ints
     weights: npt.NDArray[np.float64]
 
 
@@ -82,11 +86,11 @@ class Template:
         """Template vertex of each position, -1 for a new one."""
         x = len(example.kinds)
         room: tuple[Any, ...] = np.zeros(x, np.int64), np.zeros(x + 1, np.int64), np.zeros(x + 1)
-        member: tuple[Any, ...] = example.kinds, example.edges, example.weights.ravel(), self._incoming
+        member: tuple[Any, ...] = example.kinds, example.costs, example.weights.ravel(), self._incoming
         orders: tuple[Any, ...] = _order((example.kinds != 0).tobytes(), x), self._rng.permutation(len(self))
         best = np.zeros(x, dtype=np.int64)
         known = np.ascontiguousarray(self.kinds)
-        arguments: tuple[Any, ...] = known, *member, *orders, self._vertex_cost, _FULL, _STEPS, *room, best
+        arguments: tuple[Any, ...] = known, *member, *orders, COST_UNIT * self._vertex_cost, _FULL, _STEPS, *room, best
         cheapest(*arguments)
         found: list[int] = best.tolist()
         return found
