@@ -19,6 +19,9 @@ NEW = -1  # host of a template vertex that becomes a new vertex, or has no host 
 
 _JOINED = 1_000  # facts that are joined with others to see whether the facts of a predicate compose
 
+_COMPOSED = 0.5  # share of joined facts from which those of a template compose
+
+Flags = npt.NDArray[np.bool_]
 Counts = npt.NDArray[np.float64]
 
 
@@ -88,6 +91,19 @@ class DerivedFacts:
             name: Pairs.of(*ends, graph.n + 2) for name, ends in derived_edges(graph, program).items()
         }
         self._known: dict[tuple[str, bool, int], Counts] = {}
+
+    @property
+    def predicates(self) -> tuple[str, ...]:
+        """Names of the derived predicates, in the order of the program."""
+        return tuple(self._pairs)
+
+    def joined(self, name: str, edges: Flags) -> Flags:
+        """Derived edges of a template, shape (t, t), with those that follow if the facts of a predicate compose."""
+        if self._pairs[name].composed < _COMPOSED:
+            return edges
+        for _ in range(len(edges).bit_length()):
+            edges = edges | (edges @ edges)
+        return edges & ~np.eye(len(edges), dtype=np.bool_)
 
     def expected(self, name: str, host: int, *, into: bool) -> Counts:
         """False facts to expect of a derived edge from each vertex `into` a host, or from it; the last: a new vertex."""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import field, replace
+from dataclasses import field
 
 import numpy as np
 
 from kgreason.base.records import record
-from kgreason.graph.facts import derived_edges
 from kgreason.graph.induced.derivation import InducedReasoner
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
 from kgreason.graph.sorted_keys import descending
@@ -45,13 +44,14 @@ class Planned:
     members
         By size and class: template vertices of a member, in canonical order.
     derived
-        Sources and targets of the derived edges of each predicate, without loops, if false facts cost anything.
+        Derived edges of these members by predicate, without loops, bool, shape (predicates, x, x); empty if false facts
+        cost nothing.
     """
 
     origin: Ints
     graph: KnowledgeGraph
     members: Mapping[ClassKey, Ints]
-    derived: Mapping[str, Sequence[tuple[int, int]]] = field(default_factory=dict)
+    derived: Mapping[ClassKey, Flags] = field(default_factory=dict)
 
 
 @record(eq=False)
@@ -112,13 +112,14 @@ class HostSearch:
         for key, member in planned.members.items():
             for p, v in enumerate(member.tolist()):
                 places[v].append((key, p))
+        edges = self._derived_edges(planned)
         for v in self._rng.permutation(t).tolist():
             keys = places[v]
             positions = np.array([forbidden.first[key] + p for key, p in keys], dtype=np.int64)
             fits = self._fitting(planned, v) & ~near[:-1]
             for key, _ in keys:
                 fits[forbidden.within[key]] = False
-            expected = self._expected(planned, v, hosts)
+            expected = self._expected(edges, v, hosts)
             number, degrees[:, v] = self._host(forbidden, positions, inside[:, v], fits, expected)
             for phi in range(2):
                 forbidden.images[phi, positions, degrees[phi, v]] = True
@@ -126,31 +127,38 @@ class HostSearch:
                 hosts[v] = self._vertices[number]
                 forbidden.record(number, degrees[:, v].tolist())
                 near[self._number[list(self._augmentation.around(int(hosts[v])))]] = True
-        cost = self._cost(planned, hosts, degrees - inside) + self._fact_cost * self._false(planned, hosts)
-        return Embedding(cost, hosts, degrees)
+        false = sum(self._false_facts(p, int(hosts[a]), into=False)[hosts[b]] for p, a, b in edges)
+        return Embedding(
+            self._cost(planned, hosts, degrees - inside) + self._fact_cost * float(false), hosts, degrees
+        )
 
-    def _expected(self, planned: Planned, v: int, hosts: Ints) -> Counts:
+    def _derived_edges(self, planned: Planned) -> list[tuple[str, int, int]]:
+        """Derived edges of a template, with those that follow from edges of different members."""
+        if self._facts is None:
+            return []
+        t, names = planned.graph.n, self._facts.predicates
+        found = np.zeros((len(names), t, t), dtype=np.bool_)
+        for key, member in planned.members.items():
+            found[:, member[:, None], member] |= planned.derived[key]
+        return [
+            (name, int(a), int(b))
+            for name, edges in zip(names, found, strict=True)
+            for a, b in np.argwhere(self._facts.joined(name, edges))
+        ]
+
+    def _expected(self, edges: Sequence[tuple[str, int, int]], v: int, hosts: Ints) -> Counts:
         """False facts to expect if each candidate hosts a template vertex; the last: if it becomes a new vertex."""
         total = np.zeros(len(self._vertices) + 1)
-        if self._facts is None or not self._fact_cost:
-            return total
         candidates = np.append(self._vertices, NEW)
-        for name, pairs in planned.derived.items():
-            for a, b in pairs:
-                if v in (a, b):
-                    host = int(hosts[a if v == b else b])
-                    total += self._facts.expected(name, host, into=v == a)[candidates]
+        for name, a, b in edges:
+            if v in (a, b):
+                host = int(hosts[a if v == b else b])
+                total += self._false_facts(name, host, into=v == a)[candidates]
         return total
 
-    def _false(self, planned: Planned, hosts: Ints) -> float:
-        """False facts to expect of a copy on some hosts."""
-        if self._facts is None or not self._fact_cost:
-            return 0.0
-        return sum(
-            float(self._facts.expected(name, int(hosts[a]), into=False)[hosts[b]])
-            for name, pairs in planned.derived.items()
-            for a, b in pairs
-        )
+    def _false_facts(self, name: str, host: int, *, into: bool) -> Counts:
+        assert self._facts is not None
+        return self._facts.expected(name, host, into=into)
 
     def _host(
         self, forbidden: ForbiddenDegrees, positions: Ints, inside: Ints, allowed: Flags, expected: Counts
@@ -247,7 +255,7 @@ class TemplateCopies:
             origin[pairs] = planned.origin[pairs]
         origin = origin[np.ix_(used, used)]
         moved = {key: np.searchsorted(used, member) for key, member in members.items()}
-        return self._with_derived(Planned(origin, self._copied(origin), moved))
+        return Planned(origin, self._copied(origin), moved, planned.derived)
 
     def _planned(self, lacks: Sequence[tuple[Cover, Lack]], vertex_cost: float) -> Planned:
         """Place a lacking subgraph of each class, those with many edges first."""
@@ -268,18 +276,8 @@ class TemplateCopies:
             planned = self._placed(examples, alone, vertex_cost)
             changed = {*self._changed(planned, examples)} - alone
             if not changed:
-                return self._with_derived(planned)
+                return planned
             alone |= changed
-
-    def _with_derived(self, planned: Planned) -> Planned:
-        """Add the derived edges of a template, if false facts cost anything."""
-        if not self._fact_cost:
-            return planned
-        found = derived_edges(planned.graph, self._noising.program)
-        pairs = {name: list(zip(*(e.tolist() for e in ends), strict=True)) for name, ends in found.items()}
-        return replace(
-            planned, derived={name: [(a, b) for a, b in some if a != b] for name, some in pairs.items()}
-        )
 
     def _placed(
         self, examples: Mapping[ClassKey, Example], alone: Set[ClassKey], vertex_cost: float
@@ -290,7 +288,8 @@ class TemplateCopies:
         for key in sorted(examples, key=alone.__contains__):
             members[key] = template.place(examples[key], apart=key in alone)
             template.add(examples[key], members[key])
-        return Planned(template.origin, self._copied(template.origin), members)
+        derived = {key: example.derived for key, example in examples.items()}
+        return Planned(template.origin, self._copied(template.origin), members, derived)
 
     def _changed(self, planned: Planned, examples: Mapping[ClassKey, Example]) -> Iterator[ClassKey]:
         """Members from whose template vertices the rules derive other edges than from the member itself."""
@@ -325,13 +324,13 @@ class TemplateCopies:
         for rows in some:
             chosen.append(min(range(start, start + len(rows)), key=lambda i: float(weights[i].sum())))
             start += len(rows)
-        costs = COST_UNIT * edges[chosen]
+        costs, derived = COST_UNIT * edges[chosen], np.zeros((len(chosen), 0, x, x), dtype=np.bool_)
         if self._fact_cost:
             derived = self._reasoner.derived(members[chosen]) & ~np.eye(x, dtype=np.bool_)
             costs += np.rint(COST_UNIT * self._fact_cost * derived.sum(axis=1)).astype(np.int64)
         return [
-            Example(members[at], kinds[at], edges[at], cost, weights[at])
-            for at, cost in zip(chosen, costs, strict=True)
+            Example(members[at], kinds[at], edges[at], *costs_and_derived, weights[at])
+            for at, *costs_and_derived in zip(chosen, costs, derived, strict=True)
         ]
 
     def _copied(self, origin: Ints) -> KnowledgeGraph:

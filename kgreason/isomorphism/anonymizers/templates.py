@@ -30,6 +30,8 @@ class Example:
         Number of edges of each ordered pair.
     costs
         Cost of the edges of each ordered pair, and of the false facts that its derived edges cause; in 1 / `COST_UNIT`.
+    derived
+        Derived edges by predicate, without loops, bool, shape (predicates, x, x); none if false facts cost nothing.
     weights
         Sum of the weights that count towards a bound on incoming weights, as a share of the bound.
     """
@@ -38,6 +40,7 @@ class Example:
     kinds: Ints
     edges: Ints
     costs: Ints
+    derived: npt.NDArray[np.bool_]
     weights: npt.NDArray[np.float64]
 
 
