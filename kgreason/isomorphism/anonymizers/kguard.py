@@ -37,8 +37,8 @@ from kgreason.isomorphism.definition import Augmented, Guarantee
 from kgreason.language.check.checked_program import CheckedProgram
 
 _ATTEMPTS = 4  # attempts to find small additions, if there is time
-_PLANS = 8  # attempts if false facts are judged, each of which costs as many edges as the next of these says
-_FACT_COSTS = 1.0, 0.3
+_MORE_ATTEMPTS = 8  # attempts if there is much more time
+_FACT_COSTS = 1.0, 0.3  # cost of a false fact, in edges, in the attempts by turns
 _LITTLE = 24  # number of added vertices and edges that is not worth another attempt
 _FREE, _ROUNDS = 6, 16  # repair rounds in which original vertices may get edges, and in total
 _EFFORT = 8_000_000  # subgraphs to examine in all attempts together
@@ -150,7 +150,8 @@ class _AdditionSearch:
         By default there are as many attempts as are `affordable`, up to a limit.
         """
         found: list[Augmentation] = []
-        count = count or max(1, min(_PLANS if self.derives else _ATTEMPTS, affordable))
+        default = max(min(_ATTEMPTS, affordable), min(_MORE_ATTEMPTS, affordable // _ATTEMPTS), 1)
+        count = count or default
         ties = ties_to_largest(self.graph, (), self.rng)
         neighbours = undirected(self.graph)
         first = self._lacks(self._augmentation(ties, neighbours))
