@@ -77,21 +77,25 @@ class Kguard:
             progress.note("KLONE adds no more than this would: it is used instead")
             return Klone(self.k, self.trials).augment(graph, rules, rng, progress)
         classes = sum(len(cover.catalogue.forms) for cover in covers)
-        del search, covers, reasoner  # large, and not needed to draw weights
+        del search, covers, reasoner  # large, and not needed either
         memory.give_back()
         weighing = noising.judging_derived() if judge.derives else noising
-        made = [_weighed(noised, augmentation, weighing, rng, progress) for augmentation in found]
+        made = []
+        while found:
+            made.append(_weighed(noised, found.pop(0), weighing, rng, progress))
         plans = [judge.plan(augmented) for augmented, _ in made]
         best = choose(plans)
         plans[best] = replace(plans[best], chosen=True)
         augmented, copied = made[best]
+        vertices, edges = augmented.n - graph.n, augmented.m - graph.m
+        progress.note(f"{vertices:,} vertices and {edges:,} edges make all images")
         figures = {
             "vertices": graph.n,
             "edges": graph.m,
             "subgraphs": total,
             "classes": classes,
-            "vertices_added": augmented.n - graph.n,
-            "edges_added": augmented.m - graph.m,
+            "vertices_added": vertices,
+            "edges_added": edges,
             "synthetic_edges": augmented.m - copied,
         }
         forget_tables()
@@ -125,6 +129,7 @@ def _weighed(
     inner, outer = augmented.in_degree(), augmented.out_degree()
     if (inner != augmentation.inner).any() or (outer != augmentation.outer).any():
         raise RuntimeError("KGUARD lost count of degrees")
+    del augmentation, edges, ties, inner, outer  # large, and not needed to draw weights
     return noising.synthetic(augmented, fixed, rng, progress), sum(fixed.values())
 
 
@@ -150,8 +155,8 @@ class _AdditionSearch:
         By default there are as many attempts as are `affordable`, up to a limit.
         """
         found: list[Augmentation] = []
-        default = max(min(_ATTEMPTS, affordable), min(_MORE_ATTEMPTS, affordable // _ATTEMPTS), 1)
-        count = count or default
+        further = min(_MORE_ATTEMPTS, affordable // _ATTEMPTS) if self.derives else 1
+        count = count or max(min(_ATTEMPTS, affordable), further, 1)
         ties = ties_to_largest(self.graph, (), self.rng)
         neighbours = undirected(self.graph)
         first = self._lacks(self._augmentation(ties, neighbours))
@@ -166,10 +171,6 @@ class _AdditionSearch:
             most = min(most, int(MORE * made.added) + 1 if self.derives else made.added)
             if not self.derives and made.added <= _LITTLE:
                 break
-        if found:
-            least = min(found, key=lambda made: made.added)
-            vertices = least.n - self.graph.n
-            self.progress.note(f"{vertices:,} vertices and {least.added - vertices:,} edges make all images")
         return found
 
     def _augmentation(self, ties: Pairs, neighbours: Pairs) -> Augmentation:

@@ -22,7 +22,7 @@ from kgreason.isomorphism.anonymizers.augmentation import (
 )
 from kgreason.isomorphism.anonymizers.derived_facts import NEW, Counts, DerivedFacts
 from kgreason.isomorphism.anonymizers.natural_cover import Cover, Lack
-from kgreason.isomorphism.anonymizers.templates import COST_UNIT, Example, Template
+from kgreason.isomorphism.anonymizers.templates import Example, Template
 from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
 
 VERTEX_COST = 2.0  # cost of a new vertex, in edges
@@ -283,7 +283,7 @@ class TemplateCopies:
         self, examples: Mapping[ClassKey, Example], alone: Set[ClassKey], vertex_cost: float
     ) -> Planned:
         """Place members at low cost, those in `alone` on separate vertices."""
-        template = Template(self._rng, vertex_cost)
+        template = Template(self._rng, vertex_cost, self._fact_cost)
         members: dict[ClassKey, Ints] = {}
         for key in sorted(examples, key=alone.__contains__):
             members[key] = template.place(examples[key], apart=key in alone)
@@ -324,13 +324,12 @@ class TemplateCopies:
         for rows in some:
             chosen.append(min(range(start, start + len(rows)), key=lambda i: float(weights[i].sum())))
             start += len(rows)
-        costs, derived = COST_UNIT * edges[chosen], np.zeros((len(chosen), 0, x, x), dtype=np.bool_)
+        derived = np.zeros((len(chosen), 0, x, x), dtype=np.bool_)
         if self._fact_cost:
             derived = self._reasoner.derived(members[chosen]) & ~np.eye(x, dtype=np.bool_)
-            costs += np.rint(COST_UNIT * self._fact_cost * derived.sum(axis=1)).astype(np.int64)
         return [
-            Example(members[at], kinds[at], edges[at], *costs_and_derived, weights[at])
-            for at, *costs_and_derived in zip(chosen, costs, derived, strict=True)
+            Example(members[at], kinds[at], edges[at], weights[at], edges_derived)
+            for at, edges_derived in zip(chosen, derived, strict=True)
         ]
 
     def _copied(self, origin: Ints) -> KnowledgeGraph:
