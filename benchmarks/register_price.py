@@ -208,7 +208,9 @@ def main() -> None:
                         found = run(tree.resolve(), {**task, "seeds": given.seeds, "plans": plans})
                         sizes = [f"{found[0][part]:g}" for part in ("V", "E", "facts")]
                         show([name, rules, x, *sizes, version, *line(found)])
-                        middle = (median(one[part] for one in found) for part in ("V added", "E added", "false"))
+                        middle = (
+                            median(one[part] for one in found) for part in ("V added", "E added", "false")
+                        )
                         sums[version].append((next(middle), next(middle), next(middle)))
     for version, rows in sums.items():
         vertices, edges, false = (sum(column) for column in zip(*rows, strict=True))

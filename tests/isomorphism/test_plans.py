@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kgreason
-from kgreason.base.errors import CallError
+from kgreason.base.errors import AnonymizationError
 from kgreason.base.progress import SILENT
 from kgreason.graph.facts import answers, derived_edges
 from kgreason.graph.generators import scale_free
@@ -25,6 +25,12 @@ from tests.examples import inputs
 from tests.isomorphism.test_kguard import checked
 from tests.isomorphism.test_kguard_published import REACH, RULES
 
+CONTROL = """
+@node("company"). @edge("own"). @derived("control"). @query("holding"). @incoming_sum("own", 1.0).
+control(X,X) :- company(X).
+control(X,Z) :- control(X,Y), own(Y,Z,W), V = msum(W,<Y>), V > 0.5.
+holding(X) :- control(X,Y), X != Y.
+"""
 SECRET = ("plans", "false_facts", "unique_degrees", "false facts", "unique degrees")
 
 
@@ -76,9 +82,12 @@ def test_the_chosen_plan_is_the_release(seed: int) -> None:
     (chosen,) = (plan for plan in found.plans if plan.chosen)
     assert 1 <= len(found.plans) <= 3
     assert chosen.added <= 1.1 * min(plan.added for plan in found.plans)
-    release, before, after = found.graph, *(
-        {pair for pair in zip(*(e.tolist() for e in derived_edges(g, RULES)["control"]), strict=True)}
-        for g in (graph, found.graph)
+    release, before, after = (
+        found.graph,
+        *(
+            set(zip(*(ends.tolist() for ends in derived_edges(g, RULES)["control"]), strict=True))
+            for g in (graph, found.graph)
+        ),
     )
     wrong = [{tuple(row) for row in answers(g, RULES)["holding"].tolist()} for g in (graph, release)]
     false, facts = ({(u, v) for u, v in some if u != v} for some in (after - before, after))
@@ -108,7 +117,7 @@ def test_where_nothing_is_judged_the_fewest_additions_win(monkeypatch: pytest.Mo
 def test_plans_are_in_the_result_and_in_the_private_report_alone(tmp_path: Path) -> None:
     public, private = tmp_path / "release", tmp_path / "private"
     found = kgreason.anonymize(
-        RULES, register(2), k=2, x=3, seed=1, plans=2, trials=1, release=public, private=private
+        CONTROL, register(2), k=2, x=3, seed=1, plans=2, trials=1, folders=kgreason.Folders(public, private)
     )
     listed = found.as_dict()["plans"]
     assert json.loads(json.dumps(listed)) == listed
@@ -125,7 +134,5 @@ def test_plans_are_in_the_result_and_in_the_private_report_alone(tmp_path: Path)
 
 
 def test_there_is_at_least_one_plan() -> None:
-    with pytest.raises(Exception, match="plans") as caught:
+    with pytest.raises(AnonymizationError, match="plans must be a whole number of at least 1, not 0"):
         kgreason.anonymize(RULES, register(0), plans=0)
-    assert "1" in str(caught.value)
-    assert isinstance(caught.value, CallError | Exception)

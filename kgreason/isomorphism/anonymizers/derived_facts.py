@@ -106,7 +106,10 @@ class DerivedFacts:
         return edges & ~np.eye(len(edges), dtype=np.bool_)
 
     def expected(self, name: str, host: int, *, into: bool) -> Counts:
-        """False facts to expect of a derived edge from each vertex `into` a host, or from it; the last: a new vertex."""
+        """False facts to expect of a derived edge between a host and each vertex, `into` the host or from it.
+
+        The last entry stands for a new vertex.
+        """
         key = name, into, host
         if key not in self._known:
             pairs = self._pairs[name]

@@ -46,8 +46,8 @@ class Template:
     """Template under construction from members of classes.
 
     `kinds` are the pair types of each two vertices, -1 for undetermined pairs, which no member contains; shape (t, t).
-    `origin` is the pair of graph vertices from which the edges of each pair are copied; shape (t, t, 2). New vertices and
-    derived edges cost as many edges as the arguments say.
+    `origin` is the pair of graph vertices from which the edges of each pair are copied; shape (t, t, 2). A new
+    vertex costs `vertex_cost` edges, a new derived edge `derived_cost`.
     """
 
     def __init__(self, rng: np.random.Generator, vertex_cost: float, derived_cost: float = 0.0) -> None:
@@ -91,10 +91,11 @@ class Template:
         room: tuple[Any, ...] = np.zeros(x, np.int64), np.zeros(x + 1, np.int64), np.zeros(x + 1)
         member: tuple[Any, ...] = example.kinds, costs.astype(np.int64), example.weights.ravel()
         orders: tuple[Any, ...] = _order((example.kinds != 0).tobytes(), x), self._rng.permutation(len(self))
+        limits: tuple[Any, ...] = _UNIT * self._vertex_cost, _FULL, _STEPS
         best = np.zeros(x, dtype=np.int64)
         known = np.ascontiguousarray(self.kinds)
-        arguments: tuple[Any, ...] = known, *member, self._incoming, *orders, _UNIT * self._vertex_cost, _FULL, _STEPS
-        cheapest(*arguments, *room, best)
+        arguments: tuple[Any, ...] = known, *member, self._incoming, *orders, *limits, *room, best
+        cheapest(*arguments)
         found: list[int] = best.tolist()
         return found
 
