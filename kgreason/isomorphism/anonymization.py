@@ -147,6 +147,11 @@ def choose(settings: Settings, sizes: tuple[int, ...]) -> Anonymizer:
     k, trials = settings.k, settings.trials
     if settings.method != "kguard" and settings.mode != "exact":
         raise AnonymizationError("only KGUARD has modes", hint="leave --mode out, or the method")
+    if settings.plans is not None and (settings.method != "kguard" or settings.mode != "exact"):
+        raise AnonymizationError(
+            "only KGUARD in its exact mode makes several plans",
+            hint="leave --plans out, or the method and the mode",
+        )
     if settings.method == "klone":
         return Klone(k, trials)
     if settings.method == "k-iso":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -124,9 +125,10 @@ def test_plans_are_in_the_result_and_in_the_private_report_alone(tmp_path: Path)
     assert [set(plan) for plan in listed] == [{field.name for field in fields(Plan)}] * len(listed)
     assert sum(plan["chosen"] for plan in listed) == 1
     report = json.loads((private / "report.json").read_text(encoding="utf-8"))
-    (run,) = (section for section in report["sections"] if section["title"] == "The run")
+    (run,) = (section for section in report["page"]["sections"] if section["title"] == "The run")
     (table,) = (item for item in run["items"] if item.get("title") == "Plans")
     assert len(table["rows"]) == len(listed)
+    assert report["plans"] == listed
     for file in public.rglob("*"):
         if file.is_file():
             text = file.read_text(encoding="utf-8").lower()
@@ -136,3 +138,12 @@ def test_plans_are_in_the_result_and_in_the_private_report_alone(tmp_path: Path)
 def test_there_is_at_least_one_plan() -> None:
     with pytest.raises(AnonymizationError, match="plans must be a whole number of at least 1, not 0"):
         kgreason.anonymize(RULES, register(0), plans=0)
+
+
+@pytest.mark.parametrize("other", [{"method": "klone"}, {"method": "k-iso"}, {"mode": "published"}])
+def test_other_methods_have_no_plans(other: dict[str, Any]) -> None:
+    with pytest.raises(
+        AnonymizationError, match="only KGUARD in its exact mode makes several plans"
+    ) as caught:
+        kgreason.anonymize(CONTROL, register(0), k=2, x=3, plans=2, **other)
+    assert "leave --plans out" in str(caught.value.hint)
