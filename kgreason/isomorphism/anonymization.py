@@ -159,6 +159,11 @@ def choose(settings: Settings, sizes: tuple[int, ...], further: tuple[Further, .
     k, trials = settings.k, settings.trials
     if settings.method != "kguard" and settings.mode != "exact":
         raise AnonymizationError("only KGUARD has modes", hint="leave --mode out, or the method")
+    if settings.plans is not None and (settings.method != "kguard" or settings.mode != "exact"):
+        raise AnonymizationError(
+            "only KGUARD in its exact mode makes several plans",
+            hint="leave --plans out, or the method and the mode",
+        )
     if settings.method == "klone":
         return Klone(k, trials)
     if settings.method == "k-iso":
@@ -174,7 +179,8 @@ def choose(settings: Settings, sizes: tuple[int, ...], further: tuple[Further, .
         )
     if settings.mode == "exact":
         limit = settings.max_subgraphs or MAX_SUBGRAPHS
-        return Kguard(k, sizes, trials, limit, degrees=further == ("degree",) and not settings.keep_cuts)
+        degrees = further == ("degree",) and not settings.keep_cuts
+        return Kguard(k, sizes, trials, limit, settings.plans, degrees)
     if len(sizes) > 1:
         raise AnonymizationError(
             "the published KGUARD protects one x, not several", hint="leave --mode published out"

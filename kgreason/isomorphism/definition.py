@@ -79,6 +79,39 @@ class Guarantee:
 
 
 @record
+class Plan:
+    """Figures of a complete augmentation that was considered for a release; they are secret.
+
+    Attributes
+    ----------
+    vertices_added, edges_added
+        Counts.
+    false_facts, precision
+        Facts of derived predicates about two vertices that only the augmented graph has, synthetic vertices included;
+        and the share of its facts that the original has, too. `None`: not evaluated.
+    wrong_answers
+        Lost and gained query answers; `None`: not evaluated.
+    unique_degrees
+        Share of the vertices of the augmented graph whose in- and out-degree no other vertex has.
+    chosen
+        Whether the release was made of it.
+    """
+
+    vertices_added: int
+    edges_added: int
+    false_facts: int | None
+    precision: float | None
+    wrong_answers: int | None
+    unique_degrees: float
+    chosen: bool = False
+
+    @property
+    def added(self) -> int:
+        """Number of synthetic vertices and edges."""
+        return self.vertices_added + self.edges_added
+
+
+@record
 class Augmented:
     """Augmented graph before publication.
 
@@ -99,6 +132,8 @@ class Augmented:
         The k - 1 copies of each original vertex, int64, shape (k - 1, n), if the whole graph was copied.
     answers
         Answers of the original to some queries, as far as they were computed; vertices, int64, shape (rows, arity).
+    plans
+        Plans that were considered, if there are any.
     """
 
     graph: KnowledgeGraph
@@ -108,6 +143,7 @@ class Augmented:
     parts: Vertices | None = None
     copies: Vertices | None = None
     answers: Mapping[str, Vertices] = field(default_factory=dict)
+    plans: Sequence[Plan] = ()
 
 
 @record
@@ -120,7 +156,7 @@ class Release:
         Released graph: vertices and rows in random order, labels new and random.
     mapping
         Original vertex v is vertex ``mapping[v]`` of `graph`; int64, shape (n,).
-    guarantee, figures, parts, copies, answers
+    guarantee, figures, parts, copies, answers, plans
         As in `Augmented`.
     """
 
@@ -131,6 +167,7 @@ class Release:
     parts: Vertices | None = None
     copies: Vertices | None = None
     answers: Mapping[str, Vertices] = field(default_factory=dict)
+    plans: Sequence[Plan] = ()
 
 
 class Anonymizer(Protocol):

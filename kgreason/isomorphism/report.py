@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kgreason.base.progress import SILENT, Progress
+from kgreason.base.records import entries
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
 from kgreason.isomorphism.report_words import (
     Promise,
@@ -69,7 +70,7 @@ def private_report(result: Anonymization, run: Run, progress: Progress = SILENT)
         Section("Utility", SHARED["utility"], tuple(_utility(result, run))),
         distributions(released, original),
         *drawn(original, released, release.mapping, run.generator),
-        run_section(result.seconds, release.figures),
+        _run(result),
     )
     files = run.parameters.get("rules") or ["rules"]
     method = str(run.parameters.get("method", "the method"))
@@ -84,6 +85,24 @@ def private_report(result: Anonymization, run: Run, progress: Progress = SILENT)
         {"guarantee": promise.text, "k": promise.k, "x": promise.sizes, **run.whole()},
         (*([SHARED["seeded"]] if seeded else []), *([SHARED["baseline"]] if promise.baseline else [])),
     )
+
+
+def _run(result: Anonymization) -> Section:
+    section, plans = run_section(result.seconds, result.release.figures), result.release.plans
+    if not plans:
+        return section
+    rows = tuple(tuple(map(_plain, entries(plan).values())) for plan in plans)
+    names = tuple(name.replace("_", " ") for name in entries(plans[0]))
+    note = "complete augmentations; the release is made of the chosen one"
+    return replace(section, items=(*section.items, Table("Plans", names, rows, note=note)))
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else ""
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    return "not judged" if value is None else f"{value:,}"
 
 
 def _guarantee(promise: Promise, verdict: Verdict) -> Iterator[Figure]:

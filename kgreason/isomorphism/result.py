@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from kgreason.base.printable import Displayed
+from kgreason.base.records import entries
 from kgreason.release.pipeline import Result
 
 if TYPE_CHECKING:
@@ -110,4 +111,5 @@ class Anonymization(Result):
             **self.score.as_dict(),
             "still_unique": unique,
             "figures": dict(self.release.figures),
+            "plans": [entries(plan) for plan in self.release.plans],
         }

@@ -54,6 +54,9 @@ class Kguard(_Divided):
     mode: Mode = setting("exact")
     """For kguard: exact protects every subgraph; published is the paper with a lighter reading of line 11 of its
     Algorithm 3, and may leave some subgraphs without images, which the verdict counts."""
+    plans: int | None = setting(None, metavar="N", least=1)
+    """For kguard, exact: complete attempts, of which one is released: that with the highest precision of derived facts,
+    among those with at most 10 % more additions than the fewest. Default: 4, on small graphs 8, on large ones fewer."""
 
 
 @dataclass(frozen=True, kw_only=True)

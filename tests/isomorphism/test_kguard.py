@@ -42,6 +42,7 @@ FRIENDS = load_text('@edge("knows"). friend(X,Y) :- knows(X,Y). @derived("friend
 @pytest.fixture(autouse=True)
 def one_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kguard, "_ATTEMPTS", 1)
+    monkeypatch.setattr(kguard, "_MORE_ATTEMPTS", 1)
 
 
 def made(

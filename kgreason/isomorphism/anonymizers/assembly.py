@@ -137,7 +137,14 @@ def publish(
     originals = graph.n if augmented.originals is None else augmented.originals
     published = KnowledgeGraph(labels, relations)
     copies = None if augmented.copies is None else number[augmented.copies]
-    found = augmented.guarantee, augmented.figures, augmented.parts, copies, augmented.answers
+    found = (
+        augmented.guarantee,
+        augmented.figures,
+        augmented.parts,
+        copies,
+        augmented.answers,
+        augmented.plans,
+    )
     return Release(published, number[:originals], *found)
 
 

@@ -21,7 +21,7 @@ ClassKey = tuple[int, int]  # size and class
 
 _DEGREES = 64, 8_192  # number of distinguished degrees above the highest one, and in total at most
 _FULL = 0.97  # share of a bound on incoming weights that edges of images may use
-_TRIES = 1_000  # random original vertices that are tried as a partner
+_TRIES = 4, 32, 256, 1_024  # random original vertices that are tried as a partner, one batch after the other
 
 
 @record(eq=False)
@@ -425,14 +425,22 @@ class Augmentation:
             self.outer[vertex] -= self.symmetric or not incoming
 
     def _original(self, vertex: int, *, incoming: bool) -> int:
-        ends = self.graph.ends
-        for _ in range(_TRIES):
-            side = ends[int(self._rng.integers(2))]
-            found = int(side[self._rng.integers(len(side))]) if len(side) else 0
-            inner = int(self.inner[found]) + (self.symmetric or not incoming)
-            outer = int(self.outer[found]) + (self.symmetric or incoming)
-            if self.fits(vertex, found) and self.may_have(found, inner, outer):
-                return found
+        """Random original vertex outside images that may be tied to a vertex; a spare one if none is found."""
+        near, ends = self.around(vertex), self.graph.ends
+        for tries in _TRIES if len(ends[0]) else ():
+            side, edge = self._rng.integers(2, size=tries), self._rng.integers(len(ends[0]), size=tries)
+            drawn = dict.fromkeys(np.where(side, ends[1][edge], ends[0][edge]).tolist())
+            some = np.array([v for v in drawn if v not in near and v not in self._copies], dtype=np.int64)
+            if len(some) and self.forbidden is None:
+                return int(some[0])
+            if len(some) and self.forbidden is not None:
+                top = self.forbidden.images.shape[2] - 1
+                after = (
+                    np.minimum(self.inner[: self.graph.n] + (self.symmetric or not incoming), top),
+                    np.minimum(self.outer[: self.graph.n] + (self.symmetric or incoming), top),
+                )
+                if (found := self.forbidden.first_allowed(some, after)) >= 0:
+                    return found
         return self._spare(vertex)
 
     def _spare(self, vertex: int) -> int:

@@ -12,7 +12,7 @@ KGISO, Definition 4.1; docs/methods/kguard.md.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from kgreason.isomorphism.anonymizers.augmentation import Augmentation, Forbidde
 from kgreason.isomorphism.anonymizers.frequent_degrees import FrequentDegrees
 from kgreason.isomorphism.anonymizers.klone import Klone
 from kgreason.isomorphism.anonymizers.natural_cover import Cover, Lack
+from kgreason.isomorphism.anonymizers.plans import MORE, PlanJudge, choose
 from kgreason.isomorphism.anonymizers.template_copies import TemplateCopies
 from kgreason.isomorphism.anonymizers.weight_density import forget_tables
 from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
@@ -37,12 +38,11 @@ from kgreason.isomorphism.definition import Augmented, Guarantee
 from kgreason.language.check.checked_program import CheckedProgram
 
 _ATTEMPTS = 4  # attempts to find small additions, if there is time
+_MORE_ATTEMPTS = 8  # attempts if there is much more time
+_FACT_COSTS = 1.0, 0.3  # cost of a false fact, in edges, in the attempts by turns
 _LITTLE = 24  # number of added vertices and edges that is not worth another attempt
-_FREE, _RAISED, _ROUNDS = (
-    6,
-    12,
-    16,
-)  # repair rounds in which hosts may be original, degrees be raised, and in total
+_FREE, _RAISED = 6, 12  # repair rounds in which hosts may be original, and in which degrees may be raised
+_ROUNDS = 16  # repair rounds in total
 _EFFORT = 8_000_000  # subgraphs to examine in all attempts together
 _VERTEX_EFFORT = 50  # cost of a vertex, in subgraphs
 
@@ -60,6 +60,7 @@ class Kguard:
     sizes: tuple[int, ...]
     trials: int
     max_subgraphs: int
+    plans: int | None = None
     degrees: bool = False
 
     def augment(
@@ -75,35 +76,40 @@ class Kguard:
         reasoner = InducedReasoner(noised, rules)
         covers = self._covers(noised, reasoner, rng, progress)
         total = sum(cover.count for cover in covers)
-        search = _AdditionSearch(noising, noised, reasoner, covers, self.k, rng, progress, self.degrees)
-        least = search.least(_EFFORT // max(1, total + _VERTEX_EFFORT * graph.n))
-        if least is None:
+        judge = PlanJudge(graph, rules)
+        judged = judge.derives, self.degrees
+        search = _AdditionSearch(noising, noised, reasoner, covers, self.k, *judged, rng, progress)
+        found = search.plans(self.plans, _EFFORT // max(1, total + _VERTEX_EFFORT * graph.n))
+        if not found:
             progress.note("KLONE adds no more than this would: it is used instead")
             return Klone(self.k, self.trials).augment(graph, rules, rng, progress)
-        edges, ties = least.edges(), least.ties
-        augmented, fixed = assemble(noised, least.n, edges, ties, rng, symmetric=least.symmetric)
-        # the images are valid for these degrees only
-        if (augmented.in_degree() != least.inner).any() or (augmented.out_degree() != least.outer).any():
-            raise RuntimeError("KGUARD lost count of degrees")
         classes = sum(len(cover.catalogue.forms) for cover in covers)
-        del search, covers, reasoner, least  # large, and not needed to draw weights
+        del search, covers, reasoner  # large, and not needed either
         memory.give_back()
+        weighing = noising.judging_derived() if judge.derives else noising
+        made = []
+        while found:
+            made.append(_weighed(noised, found.pop(0), weighing, rng, progress))
+        plans = [judge.plan(augmented) for augmented, _ in made]
+        best = choose(plans)
+        plans[best] = replace(plans[best], chosen=True)
+        augmented, copied = made[best]
+        vertices, edges = augmented.n - graph.n, augmented.m - graph.m
+        made_so = "make all images" + ", and all degrees frequent" * self.degrees
+        progress.note(f"{vertices:,} vertices and {edges:,} edges {made_so}")
         figures = {
             "vertices": graph.n,
             "edges": graph.m,
             "subgraphs": total,
             "classes": classes,
-            "vertices_added": augmented.n - graph.n,
-            "edges_added": augmented.m - graph.m,
-            "synthetic_edges": augmented.m - sum(fixed.values()),
+            "vertices_added": vertices,
+            "edges_added": edges,
+            "synthetic_edges": augmented.m - copied,
         }
-        weighed = noising.synthetic(augmented, fixed, rng, progress)
         forget_tables()
         *also, x = sorted(self.sizes)
-        known = noising.judge.known
-        return Augmented(
-            weighed, Guarantee(self.k, x, tuple(also)), figures, originals=graph.n, answers=known
-        )
+        guarantee, known = Guarantee(self.k, x, tuple(also)), noising.judge.known
+        return Augmented(augmented, guarantee, figures, originals=graph.n, answers=known, plans=plans)
 
     def _covers(
         self, graph: KnowledgeGraph, reasoner: InducedReasoner, rng: np.random.Generator, progress: Progress
@@ -117,23 +123,50 @@ class Kguard:
         return [cover for cover in covers if cover.count]
 
 
+def _weighed(
+    noised: KnowledgeGraph,
+    augmentation: Augmentation,
+    noising: WeightNoising,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> tuple[KnowledgeGraph, int]:
+    """Augmented graph, and its number of edges that are originals or copies."""
+    edges, ties = augmentation.edges(), augmentation.ties
+    augmented, fixed = assemble(noised, augmentation.n, edges, ties, rng, symmetric=augmentation.symmetric)
+    # the images are valid for these degrees only
+    inner, outer = augmented.in_degree(), augmented.out_degree()
+    if (inner != augmentation.inner).any() or (outer != augmentation.outer).any():
+        raise RuntimeError("KGUARD lost count of degrees")
+    del augmentation, edges, ties, inner, outer  # large, and not needed to draw weights
+    return noising.synthetic(augmented, fixed, rng, progress), sum(fixed.values())
+
+
 @record(eq=False)
 class _AdditionSearch:
-    """Search for additions to a graph with new weights; `covers` are its subgraphs, by size, that need images."""
+    """Search for additions to a graph with new weights; `covers` are its subgraphs, by size, that need images.
+
+    `derives`: whether the false facts that additions cause are judged; `frequent`: whether each pair of degrees is to
+    be frequent.
+    """
 
     noising: WeightNoising
     graph: KnowledgeGraph
     reasoner: InducedReasoner
     covers: Sequence[Cover]
     k: int
+    derives: bool
+    frequent: bool
     rng: np.random.Generator
     progress: Progress
-    frequent: bool  # whether each pair of degrees is to be frequent
 
-    def least(self, attempts: int) -> Augmentation | None:
-        """Smallest additions of some attempts; `None` if KLONE adds less."""
-        best: Augmentation | None = None
-        attempts = max(1, min(_ATTEMPTS, attempts))
+    def plans(self, count: int | None, affordable: int) -> list[Augmentation]:
+        """Complete additions of some attempts, at most 10 % more than the fewest before; none if KLONE adds less.
+
+        By default there are as many attempts as are `affordable`, up to a limit.
+        """
+        found: list[Augmentation] = []
+        further = min(_MORE_ATTEMPTS, affordable // _ATTEMPTS) if self.derives else 1
+        count = count or max(min(_ATTEMPTS, affordable), further, 1)
         ties = ties_to_largest(self.graph, (), self.rng)
         neighbours = undirected(self.graph)
         start = self._augmentation(ties, neighbours)
@@ -141,18 +174,20 @@ class _AdditionSearch:
         if self.frequent:
             FrequentDegrees(start, self.k, self.rng).raise_rare()
         first, little = self._lacks(start), little + start.added
-        for number in range(attempts):
-            self.progress.step(f"Making images, attempt {number + 1} of {attempts}")
+        most = (self.k - 1) * (self.graph.n + self.graph.m)
+        for number in range(count):
+            self.progress.step(f"Making images, attempt {number + 1} of {count}")
             augmentation = self._augmentation(start.ties, neighbours)
             augmentation.raise_to(start.inner, start.outer)
-            best = self._attempt(augmentation, first, best) or best
-            if best is not None and best.added <= little:
+            cost = _FACT_COSTS[number % len(_FACT_COSTS)] if self.derives else 0.0
+            made = self._attempt(augmentation, first, most, cost)
+            if made is None:
+                continue
+            found = [*found, made] if self.derives else [made]
+            most = min(most, int(MORE * made.added) + 1 if self.derives else made.added)
+            if not self.derives and made.added <= little:
                 break
-        if best is not None:
-            vertices = best.n - self.graph.n
-            made = "make all images, and all degrees frequent" if self.frequent else "make all images"
-            self.progress.note(f"{vertices:,} vertices and {best.added - vertices:,} edges {made}")
-        return best
+        return found
 
     def _augmentation(self, ties: Pairs, neighbours: Pairs) -> Augmentation:
         graph, bounds = self.graph, self.noising.program.incoming_sums
@@ -167,12 +202,11 @@ class _AdditionSearch:
         return [(cover, cover.lack(degrees, self.progress)) for cover in self.covers]
 
     def _attempt(
-        self, augmentation: Augmentation, lacks: Lacks, best: Augmentation | None
+        self, augmentation: Augmentation, lacks: Lacks, most: int, fact_cost: float
     ) -> Augmentation | None:
-        """Additions after which no images lack; `None` if they exceed the best so far, or those of KLONE."""
+        """Additions after which no images lack; `None` if they are not fewer than `most`."""
         graph = self.graph
-        copies = TemplateCopies(self.noising, graph, self.reasoner, augmentation, self.rng)
-        most = (self.k - 1) * (graph.n + graph.m) if best is None else best.added
+        copies = TemplateCopies(self.noising, graph, self.reasoner, augmentation, self.rng, fact_cost)
         for cover in self.covers:
             cover.forget()
         originals = np.arange(graph.n, dtype=np.int64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import field
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from kgreason.graph.induced.derivation import InducedReasoner
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
 from kgreason.graph.sorted_keys import descending
 from kgreason.graph.subgraphs.ordered_adjacency import Ints
+from kgreason.isomorphism.anonymizers.assembly import assemble
 from kgreason.isomorphism.anonymizers.augmentation import (
     Augmentation,
     ClassKey,
@@ -18,6 +20,7 @@ from kgreason.isomorphism.anonymizers.augmentation import (
     Flags,
     ForbiddenDegrees,
 )
+from kgreason.isomorphism.anonymizers.derived_facts import NEW, Counts, DerivedFacts
 from kgreason.isomorphism.anonymizers.natural_cover import Cover, Lack
 from kgreason.isomorphism.anonymizers.templates import Example, Template
 from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
@@ -27,7 +30,6 @@ _HOSTS = 4_000  # original vertices that are considered as hosts
 _VERTEX_COSTS = 2 * (1.0, 2.0, 6.0)  # costs of a template vertex, in edges, each tried for a template
 _EXAMPLES = 8  # members of a class that are considered for a template
 _ATTEMPTS = 4  # draws of weights for a copy
-_NEVER = np.iinfo(np.int64).max  # cost of a vertex that may not be a host
 
 
 @record(eq=False)
@@ -41,11 +43,15 @@ class Planned:
         shape (t, t, 2).
     members
         By size and class: template vertices of a member, in canonical order.
+    derived
+        Derived edges of these members by predicate, without loops, bool, shape (predicates, x, x); empty if false facts
+        cost nothing.
     """
 
     origin: Ints
     graph: KnowledgeGraph
     members: Mapping[ClassKey, Ints]
+    derived: Mapping[ClassKey, Flags] = field(default_factory=dict)
 
 
 @record(eq=False)
@@ -64,12 +70,19 @@ class HostSearch:
     """Search for hosts and degrees of a copy that serves all lacking subgraphs with few additions.
 
     A copy serves a subgraph if the two share no vertex and no in- or out-degree at any position. The new degrees of the
-    hosts must preserve this, and must not invalidate images made before.
+    hosts must preserve this, and must not invalidate images made before. With `facts`, a false fact to expect costs
+    `fact_cost` edges.
     """
 
     def __init__(
-        self, augmentation: Augmentation, lacks: Sequence[tuple[Cover, Lack]], rng: np.random.Generator
+        self,
+        augmentation: Augmentation,
+        lacks: Sequence[tuple[Cover, Lack]],
+        rng: np.random.Generator,
+        facts: DerivedFacts | None = None,
+        fact_cost: float = 0.0,
     ) -> None:
+        self._facts, self._fact_cost = facts, fact_cost if facts else 0.0
         self._augmentation, self._rng = augmentation, rng
         self._real = augmentation.inner, augmentation.outer
         self._vertices = self._candidates()
@@ -99,23 +112,56 @@ class HostSearch:
         for key, member in planned.members.items():
             for p, v in enumerate(member.tolist()):
                 places[v].append((key, p))
+        edges = self._derived_edges(planned)
         for v in self._rng.permutation(t).tolist():
             keys = places[v]
             positions = np.array([forbidden.first[key] + p for key, p in keys], dtype=np.int64)
             fits = self._fitting(planned, v) & ~near[:-1]
             for key, _ in keys:
                 fits[forbidden.within[key]] = False
-            number, degrees[:, v] = self._host(forbidden, positions, inside[:, v], fits)
+            expected = self._expected(edges, v, hosts)
+            number, degrees[:, v] = self._host(forbidden, positions, inside[:, v], fits, expected)
             for phi in range(2):
                 forbidden.images[phi, positions, degrees[phi, v]] = True
             if number >= 0:
                 hosts[v] = self._vertices[number]
                 forbidden.record(number, degrees[:, v].tolist())
                 near[self._number[list(self._augmentation.around(int(hosts[v])))]] = True
-        return Embedding(self._cost(planned, hosts, degrees - inside), hosts, degrees)
+        false = sum(self._false_facts(p, int(hosts[a]), into=False)[hosts[b]] for p, a, b in edges)
+        return Embedding(
+            self._cost(planned, hosts, degrees - inside) + self._fact_cost * float(false), hosts, degrees
+        )
+
+    def _derived_edges(self, planned: Planned) -> list[tuple[str, int, int]]:
+        """Derived edges of a template, with those that follow from edges of different members."""
+        if self._facts is None:
+            return []
+        t, names = planned.graph.n, self._facts.predicates
+        found = np.zeros((len(names), t, t), dtype=np.bool_)
+        for key, member in planned.members.items():
+            found[:, member[:, None], member] |= planned.derived[key]
+        return [
+            (name, int(a), int(b))
+            for name, edges in zip(names, found, strict=True)
+            for a, b in np.argwhere(self._facts.joined(name, edges))
+        ]
+
+    def _expected(self, edges: Sequence[tuple[str, int, int]], v: int, hosts: Ints) -> Counts:
+        """False facts to expect if each candidate hosts a template vertex; the last: if it becomes a new vertex."""
+        total = np.zeros(len(self._vertices) + 1)
+        candidates = np.append(self._vertices, NEW)
+        for name, a, b in edges:
+            if v in (a, b):
+                host = int(hosts[a if v == b else b])
+                total += self._false_facts(name, host, into=v == a)[candidates]
+        return total
+
+    def _false_facts(self, name: str, host: int, *, into: bool) -> Counts:
+        assert self._facts is not None
+        return self._facts.expected(name, host, into=into)
 
     def _host(
-        self, forbidden: ForbiddenDegrees, positions: Ints, inside: Ints, allowed: Flags
+        self, forbidden: ForbiddenDegrees, positions: Ints, inside: Ints, allowed: Flags, expected: Counts
     ) -> tuple[int, tuple[int, int]]:
         """Index of the cheapest host (-1 for a new vertex), with its free degrees."""
         after = [forbidden.next_free(phi, positions) for phi in range(2)]
@@ -123,17 +169,13 @@ class HostSearch:
         fresh = int(after[0][inside[0]]), int(after[1][inside[1]])
         now = [np.minimum(self._real[phi][self._vertices] + inside[phi], highest) for phi in range(2)]
         then = [after[phi][now[phi]] for phi in range(2)]
-        raised = then[0] - now[0] + then[1] - now[1]
-        allowed = allowed & (raised < VERTEX_COST + sum(fresh) - sum(inside))
+        cost = then[0] - now[0] + then[1] - now[1] + self._fact_cost * expected[:-1]
+        allowed = allowed & (cost < VERTEX_COST + sum(fresh) - sum(inside) + self._fact_cost * expected[-1])
         allowed &= (then[0] < highest) & (then[1] < highest)
-        cost = np.where(allowed, raised, _NEVER)
-        while (least := cost.min(initial=_NEVER)) < _NEVER:
-            level = np.flatnonzero(cost == least)
-            number = forbidden.first_allowed(level, then)
-            if number >= 0:
-                return number, (int(then[0][number]), int(then[1][number]))
-            cost[level] = _NEVER
-        return -1, fresh
+        some = np.flatnonzero(allowed)
+        some = some[np.argsort(cost[some], kind="stable")]
+        number = forbidden.first_allowed(some, then)
+        return (-1, fresh) if number < 0 else (number, (int(then[0][number]), int(then[1][number])))
 
     def _fitting(self, planned: Planned, v: int) -> Flags:
         """Whether each candidate has room for the weights into a template vertex."""
@@ -164,9 +206,10 @@ class TemplateCopies:
         reasoner: InducedReasoner,
         augmentation: Augmentation,
         rng: np.random.Generator,
+        fact_cost: float = 0.0,
     ) -> None:
         self._noising, self._reasoner = noising, reasoner
-        self._augmentation, self._rng = augmentation, rng
+        self._augmentation, self._rng, self._fact_cost = augmentation, rng, fact_cost
         self._last: Planned | None = None
         self._edges = EdgeIndex.of(graph)
 
@@ -179,9 +222,20 @@ class TemplateCopies:
         self._augmentation.keep_degrees = keep_degrees
         for served in range(max(int(lack.missing.max(initial=0)) for _, lack in lacks)):
             rest = [(cover, lack.beyond(served)) for cover, lack in lacks]
-            hosts = HostSearch(self._augmentation, rest, self._rng)
+            hosts = HostSearch(self._augmentation, rest, self._rng, self._facts(), self._fact_cost)
             options = [(hosts.choose(planned), planned) for planned in self._plans(rest)]
             self._build(*min(options, key=lambda option: option[0].cost), rest)
+
+    def _facts(self) -> DerivedFacts | None:
+        """Derived facts of the graph with the copies made so far, if false facts cost anything."""
+        if not self._fact_cost:
+            return None
+        augmentation = self._augmentation
+        nothing = np.empty(0, dtype=np.int64)
+        graph, _ = assemble(
+            augmentation.graph, augmentation.n, augmentation.edges(), (nothing, nothing), self._rng
+        )
+        return DerivedFacts(graph, self._noising.program)
 
     def _plans(self, lacks: Sequence[tuple[Cover, Lack]]) -> Iterator[Planned]:
         """The previous template restricted to the lacking classes if it contains them all, and new templates."""
@@ -201,7 +255,7 @@ class TemplateCopies:
             origin[pairs] = planned.origin[pairs]
         origin = origin[np.ix_(used, used)]
         moved = {key: np.searchsorted(used, member) for key, member in members.items()}
-        return Planned(origin, self._copied(origin), moved)
+        return Planned(origin, self._copied(origin), moved, planned.derived)
 
     def _planned(self, lacks: Sequence[tuple[Cover, Lack]], vertex_cost: float) -> Planned:
         """Place a lacking subgraph of each class, those with many edges first."""
@@ -229,12 +283,13 @@ class TemplateCopies:
         self, examples: Mapping[ClassKey, Example], alone: Set[ClassKey], vertex_cost: float
     ) -> Planned:
         """Place members at low cost, those in `alone` on separate vertices."""
-        template = Template(self._rng, vertex_cost)
+        template = Template(self._rng, vertex_cost, self._fact_cost)
         members: dict[ClassKey, Ints] = {}
         for key in sorted(examples, key=alone.__contains__):
             members[key] = template.place(examples[key], apart=key in alone)
             template.add(examples[key], members[key])
-        return Planned(template.origin, self._copied(template.origin), members)
+        derived = {key: example.derived for key, example in examples.items()}
+        return Planned(template.origin, self._copied(template.origin), members, derived)
 
     def _changed(self, planned: Planned, examples: Mapping[ClassKey, Example]) -> Iterator[ClassKey]:
         """Members from whose template vertices the rules derive other edges than from the member itself."""
@@ -264,12 +319,18 @@ class TemplateCopies:
             bound = self._noising.program.incoming_sums.get(name)
             if bound is not None and index.relation.weight is not None:
                 np.add.at(weights.reshape(-1), pair, index.relation.weight[row] / bound)
-        kinds, found, start = cover.catalogue.ties(members), list[Example](), 0
+        kinds, start = cover.catalogue.ties(members), 0
+        chosen = []
         for rows in some:
-            at = min(range(start, start + len(rows)), key=lambda i: float(weights[i].sum()))
-            found.append(Example(members[at], kinds[at], edges[at], weights[at]))
+            chosen.append(min(range(start, start + len(rows)), key=lambda i: float(weights[i].sum())))
             start += len(rows)
-        return found
+        derived = np.zeros((len(chosen), 0, x, x), dtype=np.bool_)
+        if self._fact_cost:
+            derived = self._reasoner.derived(members[chosen]) & ~np.eye(x, dtype=np.bool_)
+        return [
+            Example(members[at], kinds[at], edges[at], weights[at], edges_derived)
+            for at, edges_derived in zip(chosen, derived, strict=True)
+        ]
 
     def _copied(self, origin: Ints) -> KnowledgeGraph:
         """Graph with the edges of each ordered pair copied from the pair of its origin, -1 for none."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from functools import lru_cache
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy.typing as npt
 from kgreason.base.jit import Doubles, Ints, Rows, inlined, kernel
 from kgreason.base.records import record
 
+_UNIT = 10  # costs are whole numbers, in parts of an edge
 _STEPS = 200_000  # placements that are examined for each class
 _FULL = 0.9  # share of a bound on incoming weights that members may use
 
@@ -29,26 +31,30 @@ class Example:
         Number of edges of each ordered pair.
     weights
         Sum of the weights that count towards a bound on incoming weights, as a share of the bound.
+    derived
+        Derived edges of each predicate, without loops, bool, shape (predicates, x, x), if they cost anything.
     """
 
     member: Ints
     kinds: Ints
     edges: Ints
     weights: npt.NDArray[np.float64]
+    derived: npt.NDArray[np.bool_] = field(default_factory=lambda: np.zeros((0, 1, 1), dtype=np.bool_))
 
 
 class Template:
     """Template under construction from members of classes.
 
     `kinds` are the pair types of each two vertices, -1 for undetermined pairs, which no member contains; shape (t, t).
-    `origin` is the pair of graph vertices from which the edges of each pair are copied; shape (t, t, 2).
+    `origin` is the pair of graph vertices from which the edges of each pair are copied; shape (t, t, 2). A new
+    vertex costs `vertex_cost` edges, a new derived edge `derived_cost`.
     """
 
-    def __init__(self, rng: np.random.Generator, vertex_cost: float) -> None:
+    def __init__(self, rng: np.random.Generator, vertex_cost: float, derived_cost: float = 0.0) -> None:
         self.kinds: Ints = np.empty((0, 0), dtype=np.int64)
         self.origin: Ints = np.empty((0, 0, 2), dtype=np.int64)
         self._incoming = np.empty(0)
-        self._rng, self._vertex_cost = rng, vertex_cost
+        self._rng, self._vertex_cost, self._derived_cost = rng, vertex_cost, derived_cost
 
     def __len__(self) -> int:
         return len(self.kinds)
@@ -81,12 +87,14 @@ class Template:
     def _cheapest(self, example: Example) -> list[int]:
         """Template vertex of each position, -1 for a new one."""
         x = len(example.kinds)
+        costs = np.rint(_UNIT * (example.edges + self._derived_cost * example.derived.sum(axis=0)))
         room: tuple[Any, ...] = np.zeros(x, np.int64), np.zeros(x + 1, np.int64), np.zeros(x + 1)
-        member: tuple[Any, ...] = example.kinds, example.edges, example.weights.ravel(), self._incoming
+        member: tuple[Any, ...] = example.kinds, costs.astype(np.int64), example.weights.ravel()
         orders: tuple[Any, ...] = _order((example.kinds != 0).tobytes(), x), self._rng.permutation(len(self))
+        limits: tuple[Any, ...] = _UNIT * self._vertex_cost, _FULL, _STEPS
         best = np.zeros(x, dtype=np.int64)
         known = np.ascontiguousarray(self.kinds)
-        arguments: tuple[Any, ...] = known, *member, *orders, self._vertex_cost, _FULL, _STEPS, *room, best
+        arguments: tuple[Any, ...] = known, *member, self._incoming, *orders, *limits, *room, best
         cheapest(*arguments)
         found: list[int] = best.tolist()
         return found

@@ -8,7 +8,7 @@ KGISO, Algorithm 2; docs/anonymization.md, Weights; item 3 of Definition 4.1.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -177,6 +177,12 @@ class WeightNoising:
 
             found = repair.repaired(most, self.judge.reference, by_turns)
         return (found if found.loss <= least.loss else least).graph
+
+    def judging_derived(self) -> WeightNoising:
+        """Return the same draws, judged by the facts of derived predicates, too."""
+        program = self.program
+        queries = tuple(dict.fromkeys((*program.queries, *program.derived)))
+        return replace(self, program=replace(program, queries=queries))
 
     @cached_property
     def judge(self) -> Judge:
