@@ -31,7 +31,7 @@ differ pairwise in both degrees of A. A is connected: components of G and new ve
 The linear programme has as variables how many vertices of each kind have which raised degrees, how many images of some
 X1 (*witnesses*) are natural or new, by blocks, and how many vertices of each pair of degrees they use at each position.
 Its rows are the statements above. The programme relaxes them: numbers may be fractions, vertices of an image need not
-be adjacent, a vertex may serve as natural and as new, and degrees raised by `_RAISED` or more differ from all others.
+be adjacent, and degrees raised by `_RAISED` or more differ from all others.
 Every faithful release gives a solution of the same cost, so the least cost is a bound; as costs are integers, it is
 rounded up. Any choice of witnesses gives a bound.
 
@@ -347,6 +347,8 @@ class _Relaxation:
         """Require vertices for the images of a witness, with different degrees at each position."""
         lp, (pattern, member) = self.lp, self.witnesses[number]
         own, edges = set(self.kind[member].tolist()), pattern.edges * ~np.eye(pattern.y, dtype=np.bool_)
+        # by degrees: how often vertices with these are used at all positions, and the vertices
+        shared: dict[Degrees, tuple[list[int], set[int]]] = {}
         for p in range(pattern.y):
             total = int(edges[:, p].sum()), int(edges[p].sum())
             served: dict[tuple[bool, int, int], list[int]] = {}  # synthetic edges at the position: images
@@ -377,6 +379,9 @@ class _Relaxation:
                 m = lp.variable()
                 lp.at_most(0, (1, m), *((-1, v) for v in available))
                 used[key].append((-1, m))
+                uses, vertices = shared.setdefault(after, ([], set()))
+                uses.append(m)
+                vertices.update(available)
                 for phi, degree in enumerate(after):
                     if degree is not None:
                         levels.setdefault((phi, degree), []).append((1, m))
@@ -389,6 +394,8 @@ class _Relaxation:
                         levels[phi, degree].append((1, variable))
             for terms in levels.values():
                 lp.at_most(1, *terms)
+        for uses, vertices in shared.values():
+            lp.at_most(0, *((1, m) for m in uses), *((-1, v) for v in vertices))
 
 
 def _after(before: tuple[int, int], more: tuple[int, int]) -> Degrees:

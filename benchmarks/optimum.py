@@ -110,16 +110,20 @@ def least(
     ----------
     levels
         Weight of each level, ascending: every weight counts as the greatest of them that is not greater.
+    seconds
+        Limit of the search, in processor time.
     """
     sizes = [f"-c {name}={value}" for name, value in (("n", graph.n), ("spares", spares), ("k", k))]
     control = clingo.Control([word for size in sizes for word in size.split()])
     control.add("base", [], RULES + "\n".join(facts(graph, rules, x, levels, spares)))
     control.ground([("base", [])])
-    found, proven, end = Least(None, 0, False), False, time.monotonic() + seconds
+    found, proven, end = Least(None, 0, False), False, time.process_time() + seconds
     with control.solve(yield_=True, async_=True) as search:
         while not proven:
             search.resume()
-            if not search.wait(max(0.0, end - time.monotonic())):
+            while not (ready := search.wait(0.1)) and time.process_time() < end:
+                pass
+            if not ready:
                 search.cancel()
                 break
             if (model := search.model()) is None:
@@ -229,7 +233,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--graphs", type=int, default=5, help="graphs of each case")
-    parser.add_argument("--seconds", type=float, default=60.0, help="limit of a search")
+    parser.add_argument("--seconds", type=float, default=60.0, help="limit of a search, in processor time")
     parser.add_argument("--spares", type=int, default=2, help="new vertices at most")
     asked = parser.parse_args()
     print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}")
