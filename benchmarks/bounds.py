@@ -228,7 +228,7 @@ def lower_bound(
     >>> rules = anonymizable(kgreason.load('@edge("own"). reach(X,Y) :- own(X,Y). @derived("reach").'))
     >>> star = KnowledgeGraph.from_edges([("a", "d"), ("b", "d"), ("c", "d")], relation="own")
     >>> lower_bound(star, rules, k=2, x=2).additions
-    1
+    2
     """
     chosen = [(p, row) for p in patterns(graph, rules, x) for row in _witnesses(graph, p, witnesses)]
     return _Relaxation(graph, rules, k, chosen).bound()
