@@ -130,15 +130,22 @@ def test_what_would_hurt() -> None:
     augmented.promise(np.array([2, 3]), np.array([4, 0]), np.array([0, 7]))
     none = Lack(np.empty((0, 2), dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
     forbidden = ForbiddenDegrees.of((augmented.inner, augmented.outer), [(cover, none)], np.arange(6))
-    assert forbidden.forbids(0, (4, 2))
-    assert forbidden.forbids(1, (2, 7))
-    assert not forbidden.forbids(0, (5, 7))
-    assert not forbidden.forbids(4, (4, 1))  # relies on nothing
+
+    def allowed(vertex: int, inner: int, outer: int) -> bool:
+        return forbidden.first_allowed(np.array([vertex]), (np.array([inner]), np.array([outer]))) == vertex
+
+    assert not allowed(0, 4, 2)
+    assert not allowed(1, 2, 7)
+    assert allowed(0, 5, 7)
+    assert allowed(4, 4, 1)  # relies on nothing
     augmented.forbidden = forbidden
     assert not augmented.may_have(0, 4, 2)
     assert augmented.may_have(0, 5, 7)
     augmented.add_copy([2, 3])
     assert not augmented.may_have(2, 9, 9)  # serves as an image
+    for _ in range(4):
+        augmented.tie_to_partner(4, incoming=True)
+    assert not {2, 3} & set(augmented.ties[0].tolist())  # they serve as an image
 
 
 @settings(max_examples=inputs(20), deadline=None)
@@ -171,8 +178,13 @@ def test_forbidden_degrees_against_plain_sets(seed: int, some: bool) -> None:
     assert list(zip(found.vertex.tolist(), found.position.tolist(), strict=True)) == sorted(pairs)
     wanted = [rng.integers(0, 4, len(vertices)) for _ in range(2)]
     order = rng.permutation(len(vertices))
-    free = [v for v in order.tolist() if not found.forbids(v, [int(d[v]) for d in wanted])]
-    assert found.first_allowed(order, wanted) == (free[0] if free else -1)
+    bad = {
+        v
+        for v, position in zip(found.vertex.tolist(), found.position.tolist(), strict=True)
+        if any(found.images[phi, position, wanted[phi][v]] for phi in range(2))
+    }
+    free = [v for v in order.tolist() if v not in bad]
+    assert found.first_allowed(order, [degree[order] for degree in wanted]) == (free[0] if free else -1)
 
 
 def test_high_degrees_are_not_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -167,29 +167,24 @@ class ForbiddenDegrees:
         return np.minimum.accumulate(at[::-1])[::-1].astype(np.int64)
 
     def first_allowed(self, vertices: Ints, degrees: Sequence[Vertices]) -> int:
-        """First of some vertices to which no image forbids its degrees among these; -1 if there is none."""
-        size = 1
-        while len(vertices):
-            some, vertices = vertices[:size], vertices[size:]
+        """First of some vertices to which no image forbids its degrees; -1 if there is none.
+
+        In- and out-degrees are in the order of the vertices.
+        """
+        start, size = 0, 1
+        while start < len(vertices):
+            rows = slice(start, start + size)
+            some = vertices[rows]
             low, high = (np.searchsorted(self.vertex, some, side=s) for s in ("left", "right"))
             owner = np.repeat(np.arange(len(some)), high - low)
             at = np.arange(len(owner)) + np.repeat(low - (np.cumsum(high - low) - (high - low)), high - low)
             bad = np.zeros(len(some), dtype=np.bool_)
             for phi in range(2):
-                bad[owner[self.images[phi, self.position[at], degrees[phi][some][owner]]]] = True
+                bad[owner[self.images[phi, self.position[at], degrees[phi][rows][owner]]]] = True
             if not bad.all():
                 return int(some[bad.argmin()])
-            size *= 4
+            start, size = start + size, 4 * size
         return -1
-
-    def forbids(self, vertex: int, degrees: Iterable[int]) -> bool:
-        """Whether an image has one of these in- and out-degrees at a position of the vertex."""
-        low, high = np.searchsorted(self.vertex, [vertex, vertex + 1])
-        top = self.images.shape[2] - 1
-        return any(
-            bool(self.images[phi, self.position[low:high], min(degree, top)].any())
-            for phi, degree in enumerate(degrees)
-        )
 
     def record(self, vertex: int, degrees: Iterable[int]) -> None:
         """Record new degrees of a vertex, given by its index."""
@@ -316,9 +311,11 @@ class Augmentation:
 
     def may_have(self, vertex: int, inner: int, outer: int) -> bool:
         """Whether an original vertex may get these degrees without invalidating a made image."""
-        if vertex in self._copies:
-            return False
-        return self.forbidden is None or not self.forbidden.forbids(vertex, (inner, outer))
+        if vertex in self._copies or self.forbidden is None:
+            return vertex not in self._copies
+        top = self.forbidden.images.shape[2] - 1
+        degrees = [np.array([min(degree, top)]) for degree in (inner, outer)]
+        return self.forbidden.first_allowed(np.array([vertex]), degrees) >= 0
 
     def around(self, vertex: int) -> set[int]:
         """Vertices that may not host a copy together with a vertex: nearer than x, tied to it, or in a copy with it."""
@@ -427,20 +424,18 @@ class Augmentation:
     def _original(self, vertex: int, *, incoming: bool) -> int:
         """Random original vertex outside images that may be tied to a vertex; a spare one if none is found."""
         near, ends = self.around(vertex), self.graph.ends
+        more = self.symmetric or not incoming, self.symmetric or incoming
         for tries in _TRIES if len(ends[0]) else ():
             side, edge = self._rng.integers(2, size=tries), self._rng.integers(len(ends[0]), size=tries)
             drawn = dict.fromkeys(np.where(side, ends[1][edge], ends[0][edge]).tolist())
             some = np.array([v for v in drawn if v not in near and v not in self._copies], dtype=np.int64)
-            if len(some) and self.forbidden is None:
-                return int(some[0])
-            if len(some) and self.forbidden is not None:
+            if self.forbidden is not None:
                 top = self.forbidden.images.shape[2] - 1
-                after = (
-                    np.minimum(self.inner[: self.graph.n] + (self.symmetric or not incoming), top),
-                    np.minimum(self.outer[: self.graph.n] + (self.symmetric or incoming), top),
-                )
-                if (found := self.forbidden.first_allowed(some, after)) >= 0:
-                    return found
+                pairs = zip((self.inner, self.outer), more, strict=True)
+                after = [np.minimum(degrees[some] + one, top) for degrees, one in pairs]
+                some = some[some == self.forbidden.first_allowed(some, after)]
+            if len(some):
+                return int(some[0])
         return self._spare(vertex)
 
     def _spare(self, vertex: int) -> int:

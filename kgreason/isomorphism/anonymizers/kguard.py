@@ -38,7 +38,7 @@ from kgreason.isomorphism.definition import Augmented, Guarantee
 from kgreason.language.check.checked_program import CheckedProgram
 
 _ATTEMPTS = 4  # attempts to find small additions, if there is time
-_MORE_ATTEMPTS = 8  # attempts if there is much more time
+_AMPLE, _MORE_ATTEMPTS = 60, 8  # affordable attempts from which there are more, and how many
 _FACT_COSTS = 1.0, 0.3  # cost of a false fact, in edges, in the attempts by turns
 _LITTLE = 24  # number of added vertices and edges that is not worth another attempt
 _FREE, _RAISED = 6, 12  # repair rounds in which hosts may be original, and in which degrees may be raised
@@ -165,8 +165,8 @@ class _AdditionSearch:
         By default there are as many attempts as are `affordable`, up to a limit.
         """
         found: list[Augmentation] = []
-        further = min(_MORE_ATTEMPTS, affordable // _ATTEMPTS) if self.derives else 1
-        count = count or max(min(_ATTEMPTS, affordable), further, 1)
+        most_attempts = _MORE_ATTEMPTS if self.derives and affordable >= _AMPLE else _ATTEMPTS
+        count = count or max(1, min(most_attempts, affordable))
         ties = ties_to_largest(self.graph, (), self.rng)
         neighbours = undirected(self.graph)
         start = self._augmentation(ties, neighbours)

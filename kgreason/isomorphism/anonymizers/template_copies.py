@@ -174,7 +174,7 @@ class HostSearch:
         allowed &= (then[0] < highest) & (then[1] < highest)
         some = np.flatnonzero(allowed)
         some = some[np.argsort(cost[some], kind="stable")]
-        number = forbidden.first_allowed(some, then)
+        number = forbidden.first_allowed(some, [degree[some] for degree in then])
         return (-1, fresh) if number < 0 else (number, (int(then[0][number]), int(then[1][number])))
 
     def _fitting(self, planned: Planned, v: int) -> Flags:
@@ -223,7 +223,7 @@ class TemplateCopies:
         for served in range(max(int(lack.missing.max(initial=0)) for _, lack in lacks)):
             rest = [(cover, lack.beyond(served)) for cover, lack in lacks]
             hosts = HostSearch(self._augmentation, rest, self._rng, self._facts(), self._fact_cost)
-            options = [(hosts.choose(planned), planned) for planned in self._plans(rest)]
+            options = [(hosts.choose(planned), planned) for planned in self._templates(rest)]
             self._build(*min(options, key=lambda option: option[0].cost), rest)
 
     def _facts(self) -> DerivedFacts | None:
@@ -237,7 +237,7 @@ class TemplateCopies:
         )
         return DerivedFacts(graph, self._noising.program)
 
-    def _plans(self, lacks: Sequence[tuple[Cover, Lack]]) -> Iterator[Planned]:
+    def _templates(self, lacks: Sequence[tuple[Cover, Lack]]) -> Iterator[Planned]:
         """The previous template restricted to the lacking classes if it contains them all, and new templates."""
         keys = {(cover.x, c) for cover, lack in lacks for c in lack.of_class}
         if self._last is not None and keys <= set(self._last.members):
