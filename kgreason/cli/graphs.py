@@ -177,6 +177,7 @@ def score(
     from kgreason.isomorphism import assessment
     from kgreason.isomorphism.report import score_items
 
+    _tell_promise(release, "kx-isomorphism")
     original = sources(data)
     program = load_rules(rules, bound=original)
     with terminal.progress() as shown:

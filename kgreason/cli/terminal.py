@@ -253,7 +253,7 @@ def anonymization_rows(result: Anonymization) -> list[Row]:
 def _still_found(result: Anonymization) -> Iterator[Row]:
     """Rows on vertices that are unique for attackers who know more of the whole graph than the guarantee covers."""
     n = max(result.original.n, 1)
-    head = "unique vertices, before -> after; attackers who allow for added edges find more"
+    head = "original vertices that are unique by what each graph shows of them, before -> after"
     if result.unchanged:
         head = "the graph is released as it is, under other labels and weights"
     yield "what others could still find", head
@@ -261,7 +261,8 @@ def _still_found(result: Anonymization) -> Iterator[Row]:
         if found.knowledge not in UNPROTECTED:
             continue
         sides = found.before, found.after
-        counts = (f"{side.unique:,} ({side.unique / n:.1%})" for side in sides if side is not None)
+        alone = (side.alone for side in sides if side is not None and side.alone is not None)
+        counts = (f"{count:,} ({count / n:.1%})" for count in alone)
         yield f"  unique by {found.knowledge}", " -> ".join(counts) or found.remark
 
 

@@ -163,7 +163,8 @@ def note_sums(
             f"warning: {edge}: the incoming weights of {above:,} vert{'ices sum' if above > 1 else 'ex sum'} "
             f"to more than {bound:g}, most at {most!r}: {sums.max():.6g}; reasoning takes them as they are, "
             f"anonymizing draws new ones within the bound: {edges:,} of {len(target):,} edges get less weight, "
-            f"{1 - bound * above / into:.0%} less or more in the mean, and answers that depend on it are lost"
+            f"{1 - bound * above / into:.0%} less or more in the mean, and answers that depend on it are lost, "
+            "which U counts"
         )
 
 

@@ -281,10 +281,10 @@ def scored(
     parts: Vertices | None,
 ) -> Score:
     """Measure a release as `score`; `known` holds the answers of the original to some queries."""
-    from kgreason.isomorphism.attacks.edge_filter import withstood
+    from kgreason.isomorphism.attacks.edge_filter import Withstood, withstood
     from kgreason.isomorphism.result import Score
     from kgreason.isomorphism.utility.detection_auc import detection
-    from kgreason.isomorphism.utility.edge_detection import edge_detection, synthetic_edges
+    from kgreason.isomorphism.utility.edge_detection import MOST, edge_detection, synthetic_edges
     from kgreason.isomorphism.utility.query_utility import fidelity, utility
 
     original, released, mapping = original.distinct(), released.distinct(), np.asarray(mapping)
@@ -294,7 +294,9 @@ def scored(
     vertices = detection(released, mapping, np.random.default_rng(0))
     edges, suspicion = edge_detection(*graphs, np.random.default_rng(0))
     kept = None
-    if suspicion is not None and sizes:
+    if sizes and suspicion is None and edges.auc is not None:
+        kept = Withstood(k, reason=f"the release has more than {MOST:,} edges")
+    elif sizes and suspicion is not None:
         truth = synthetic_edges(*graphs)
         kept = withstood(*graphs, rules, k, sizes, suspicion, truth, np.random.default_rng(0), parts)
     return Score(utility(*graphs, rules, known), fidelity(original, released), vertices, edges, kept)

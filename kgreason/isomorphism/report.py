@@ -94,6 +94,7 @@ def _run(result: Anonymization) -> Section:
     rows = tuple(tuple(map(_plain, entries(plan).values())) for plan in plans)
     names = tuple(name.replace("_", " ") for name in entries(plans[0]))
     note = "complete augmentations; the release is made of the chosen one"
+    note += ", and of what further guarantees add" if result.release.guarantee.further else ""
     return replace(section, items=(*section.items, Table("Plans", names, rows, note=note)))
 
 
@@ -185,13 +186,13 @@ def utility_items(utility: Utility) -> Iterator[Item]:
         "~ " if any(q.sampled for q in (*utility.per_query.values(), *utility.per_derived.values())) else ""
     )
     figures = {
-        "Precision": (pooled.precision, high, "precision"),
-        "Recall": (pooled.recall, high, "recall"),
+        "Precision pooled": (pooled.precision, high, "precision"),
+        "Recall pooled": (pooled.recall, high, "recall"),
         "U pooled": (pooled.u, low, "pooled"),
         "U△ pooled": (pooled.u_symmetric, low, "pooled"),
     }
     for name, (value, better, term) in figures.items():
-        yield Figure(name, f"{about}{value:.3f}", better, term, number=value, key=name == "Precision")
+        yield Figure(name, f"{about}{value:.3f}", better, term, number=value, key=name == "Precision pooled")
     if utility.per_query != utility.per_derived:
         note = "answers are compared vertex by vertex; those that name a synthetic vertex are gained"
         yield _answers("Answers", "query", utility.per_query, note)
@@ -273,13 +274,13 @@ def detection_figures(score: Score) -> Iterator[Figure]:
         yield Figure(name, str(found), "better is 0.5", "detection AUC", number=found.auc)
     edges, rest = score.edge_detection, score.withstood
     if edges.precision is not None:
-        note = f"the share of a random choice is {edges.base:.3f}"
+        note = f"the share of a random choice is {edges.base:.3f}; classifiers judge no edge that they learned from"
         shown = f"{edges.precision:.3f} of the {edges.synthetic:,} most suspicious edges are synthetic"
         yield Figure(
             "Precision at k", shown, "better is 0", "detection AUC", number=edges.precision, note=note
         )
     if rest is not None:
-        share = rest.kept / max(rest.subgraphs, 1)
+        share = None if rest.reason else rest.kept / max(rest.subgraphs, 1)
         yield Figure(
             "Guarantee without these edges", str(rest), "better is 100 %", "detection AUC", number=share
         )

@@ -82,6 +82,8 @@ class Promise:
         if self.baseline:
             return RULES["unprotected_blocks"]
         other = "" if self.sizes == "every x" else RULES["other_parts"].format(self.sizes)
+        if " and fewer" in self.sizes:
+            other = RULES["larger_parts"].format(self.sizes.split(" and fewer")[0])
         known = RULES["_".join(("unprotected", *self.further[-1:]))]
         return f"{known}; {RULES['unprotected_always']}{other}."
 
@@ -121,7 +123,9 @@ def synthetic_words(released: KnowledgeGraph, edges: int, vertices: int) -> str:
 
 def synthetic_note(promise: Promise) -> str:
     """What the synthetic shares mean for the reader."""
-    return RULES["as_it_is" if promise.synthetic == NOTHING_ADDED else "synthetic"]
+    if promise.synthetic != NOTHING_ADDED:
+        return RULES["synthetic"]
+    return RULES["without" if promise.baseline or promise.within_parts else "as_it_is"]
 
 
 def _share(part: int, whole: int) -> str:

@@ -100,7 +100,7 @@ class Anonymization(Result):
     def figures_by_name(self) -> dict[str, Any]:
         """Results for JSON other than the verdict and the times."""
         unique = {
-            one.knowledge: {"before": one.before.unique, "after": one.after.unique}
+            one.knowledge: {"before": one.before.alone, "after": one.after.alone}
             for one in self.exposed
             if one.before and one.after
         }

@@ -750,4 +750,8 @@ def test_what_others_could_still_find(added: bool) -> None:
         first, last = rows[f"  unique by {knowledge}"].split(" -> ")
         assert first == f"{before[knowledge].unique:,} ({before[knowledge].unique / graph.n:.1%})"
         assert (first == last) or added
-        assert unique[knowledge]["after"] == int(last.split(" (")[0])
+        assert unique[knowledge]["after"] == int(last.split(" (")[0].replace(",", ""))
+    released = made.release.graph
+    pairs = list(zip(released.in_degree().tolist(), released.out_degree().tolist(), strict=True))
+    alone = sum(pairs.count(pairs[v]) == 1 for v in made.release.mapping.tolist())
+    assert unique["in- and out-degree"]["after"] == alone, "true or not, what the release shows is unique"

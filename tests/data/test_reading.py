@@ -863,7 +863,7 @@ def test_incoming_sums_above_the_bound_are_noted(write: Callable[..., Path]) -> 
         assert notes.said == [
             "warning: own: the incoming weights of 1 vertex sum to more than 1, most at 'c': 1.3; reasoning takes "
             "them as they are, anonymizing draws new ones within the bound: 2 of 2 edges get less weight, 23% less "
-            "or more in the mean, and answers that depend on it are lost"
+            "or more in the mean, and answers that depend on it are lost, which U counts"
         ]
     notes = Notes()
     stated = load_text(program.text + ' own("a","c",0.7). own("b","c",0.5).')

@@ -182,3 +182,31 @@ def test_score_measures_edges() -> None:
     assert 75 < score.as_dict()["withstood"]["subgraphs"] == score.withstood.subgraphs <= 150
     with pytest.raises(kgreason.KgreasonError, match="k "):
         kgreason.score(original, released, np.arange(original.n), rules, k=0)
+
+
+def test_a_guarantee_that_is_not_measured_again_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    original, released = rings(60)
+    rules, same = '@edge("own"). @derived("two"). two(X,Y) :- own(X,Z), own(Z,Y).', np.arange(original.n)
+    score = kgreason.score(original, released, same, rules, k=2, x=6)
+    assert str(score.withstood) == "not measured: subgraphs of more than 5 vertices are not examined"
+    monkeypatch.setattr(detecting, "MOST", 100)
+    monkeypatch.setattr(detecting, "_SAMPLE", 150)
+    score = kgreason.score(original, released, same, rules, k=2, x=2)
+    assert str(score.withstood) == "not measured: the release has more than 100 edges"
+    few = kgreason.score(original, original, same, rules, k=2, x=2)
+    assert few.withstood is None, "no synthetic edge is removed"
+
+
+def test_intervals_cover_graphs_without_signal() -> None:
+    """Of 40 random graphs with a random part called synthetic, about two intervals miss one half."""
+    missed = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        graph = erdos_renyi(150, 400, rng)
+        kept = rng.permutation(graph.m) >= 40
+        original = KnowledgeGraph(graph.labels, {"own": graph.relations["own"].take(kept)})
+        found, _ = edge_detection(original, graph, np.arange(graph.n), rng)
+        assert found.low is not None
+        assert found.high is not None
+        missed += not found.low <= 0.5 <= found.high
+    assert missed <= 5

@@ -110,9 +110,11 @@ def test_where_nothing_is_judged_the_fewest_additions_win(monkeypatch: pytest.Mo
     monkeypatch.setattr(kguard, "_LITTLE", 0)
     graph = register(1)
     found = Kguard(2, (3,), 1, 10**9, 3).augment(graph, REACH, np.random.default_rng(0), SILENT)
-    (plan,) = found.plans
+    *outdone, plan = found.plans
     assert plan.chosen
-    assert (plan.false_facts, plan.precision, plan.wrong_answers) == (None, None, None)
+    assert not any(one.chosen for one in outdone)
+    assert all(one.added > plan.added for one in outdone)
+    assert all((p.false_facts, p.precision, p.wrong_answers) == (None, None, None) for p in found.plans)
 
 
 def test_plans_are_in_the_result_and_in_the_private_report_alone(tmp_path: Path) -> None:

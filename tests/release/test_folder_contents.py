@@ -11,6 +11,7 @@ import struct
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from kgreason.isomorphism.folder import Claim as Statement
 from kgreason.isomorphism.folder import claim_of, form
 from kgreason.isomorphism.reading import read_release
 from kgreason.isomorphism.report import public_report
-from kgreason.isomorphism.report_words import NOTHING_ADDED, Promise, synthetic_words
+from kgreason.isomorphism.report_words import NOTHING_ADDED, Promise, synthetic_note, synthetic_words
 from kgreason.language.check.program_checker import load_text
 from kgreason.people.result import Claim
 from kgreason.release.digests import changed_files, with_digests
@@ -348,6 +349,8 @@ def test_a_release_without_additions_says_so() -> None:
     assert synthetic_words(graph, graph.m, graph.n) == NOTHING_ADDED
     promise = Promise("(2,1)-isomorphism", 2, "x = 1", ("e",), synthetic=NOTHING_ADDED)
     report = public_report(graph, promise, confirmed=True, seeded=False)
+    for other in (replace(promise, baseline=True), replace(promise, within_parts=True)):
+        assert "released as it is" not in synthetic_note(other), "original edges are missing"
     (limits,) = (section.items[0] for section in report.sections if section.title == "Limits")
     assert "released as it is, under other labels" in dict(limits.rows)["Synthetic edges and vertices"]  # type: ignore[union-attr]
 

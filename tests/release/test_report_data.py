@@ -256,7 +256,7 @@ def test_the_owners_figures_are_those_of_verdict_and_score(
             assert rows[name][1:5] == tuple(map(str, (q.original, q.released, q.lost, q.gained)))
             shares = q.precision, q.recall, q.u, q.u_symmetric
             assert rows[name][5:] == tuple(f"{share:.3f}" for share in shares)
-    assert found["Precision"].number == score.utility.pooled.precision
+    assert found["Precision pooled"].number == score.utility.pooled.precision
     assert report.warnings == (SHARED["seeded"],)
     assert report.safe != SHARED["seeded"]
 

@@ -12,7 +12,7 @@ KGISO, Definition 4.1; docs/methods/kguard.md.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -30,11 +30,11 @@ from kgreason.isomorphism.anonymizers.augmentation import Augmentation, Forbidde
 from kgreason.isomorphism.anonymizers.frequent_degrees import FrequentDegrees
 from kgreason.isomorphism.anonymizers.klone import Klone
 from kgreason.isomorphism.anonymizers.natural_cover import Cover, Lack
-from kgreason.isomorphism.anonymizers.plans import MORE, PlanJudge, choose
+from kgreason.isomorphism.anonymizers.plans import MORE, PlanJudge, choose, unique_degrees
 from kgreason.isomorphism.anonymizers.template_copies import TemplateCopies
 from kgreason.isomorphism.anonymizers.weight_density import forget_tables
 from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
-from kgreason.isomorphism.definition import Augmented, Guarantee
+from kgreason.isomorphism.definition import Augmented, Guarantee, Plan
 from kgreason.language.check.checked_program import CheckedProgram
 
 _ATTEMPTS = 4  # attempts to find small additions, if there is time
@@ -84,6 +84,7 @@ class Kguard:
             progress.note("KLONE adds no more than this would: it is used instead")
             return Klone(self.k, self.trials).augment(graph, rules, rng, progress)
         classes = sum(len(cover.catalogue.forms) for cover in covers)
+        outdone = search.outdone
         del search, covers, reasoner  # large, and not needed either
         memory.give_back()
         weighing = noising.judging_derived() if judge.derives else noising
@@ -93,6 +94,7 @@ class Kguard:
         plans = [judge.plan(augmented) for augmented, _ in made]
         best = choose(plans)
         plans[best] = replace(plans[best], chosen=True)
+        plans = [*outdone, *plans]
         augmented, copied = made[best]
         vertices, edges = augmented.n - graph.n, augmented.m - graph.m
         made_so = "make all images" + ", and all degrees frequent" * self.degrees
@@ -141,12 +143,18 @@ def _weighed(
     return noising.synthetic(augmented, fixed, rng, progress), sum(fixed.values())
 
 
+def _outdone(larger: Augmentation, n: int) -> Plan:
+    vertices = larger.n - n
+    unique = unique_degrees(larger.inner, larger.outer)
+    return Plan(vertices, larger.added - vertices, None, None, None, unique)
+
+
 @record(eq=False)
 class _AdditionSearch:
     """Search for additions to a graph with new weights; `covers` are its subgraphs, by size, that need images.
 
     `derives`: whether the false facts that additions cause are judged; `frequent`: whether each pair of degrees is to
-    be frequent.
+    be frequent; `outdone`: complete plans that smaller ones have replaced.
     """
 
     noising: WeightNoising
@@ -158,6 +166,7 @@ class _AdditionSearch:
     frequent: bool
     rng: np.random.Generator
     progress: Progress
+    outdone: list[Plan] = field(default_factory=list)
 
     def plans(self, count: int | None, affordable: int) -> list[Augmentation]:
         """Complete additions of some attempts, at most 10 % more than the fewest before; none if KLONE adds less.
@@ -183,7 +192,11 @@ class _AdditionSearch:
             made = self._attempt(augmentation, first, most, cost)
             if made is None:
                 continue
-            found = [*found, made] if self.derives else [made]
+            if (
+                found and not self.derives
+            ):  # of which only the size matters, and a large graph has no room for several
+                self.outdone.append(_outdone(found.pop(), self.graph.n))
+            found.append(made)
             most = min(most, int(MORE * made.added) + 1 if self.derives else made.added)
             if not self.derives and made.added <= little:
                 break

@@ -30,7 +30,7 @@ from kgreason.isomorphism.anonymizers.weight_density import (
     thresholds,
     weights_of,
 )
-from kgreason.isomorphism.utility.query_utility import missing
+from kgreason.isomorphism.utility.query_utility import utility
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.check.program_checker import restricted
 from kgreason.language.check.weight_visibility import Use, only_grows
@@ -253,19 +253,20 @@ class WeightNoising:
             return None
         cuts = {name: self._thresholds.get(name, NO_THRESHOLDS).single for name in bounds}
         found = Lowering(self.judge, bounds, cuts, rng).lowered(self.trials, progress)
-        self._note_lost(found, progress)
+        self._note_lost(found.graph, progress)
         return found
 
-    def _note_lost(self, lowered: Judged, progress: Progress) -> None:
-        """Report the answers that are lost because incoming weights are lowered to their bounds."""
-        queries, reference = self.program.queries, self.judge.reference
-        gone = {query: len(missing(lowered.answers[query], rows)) for query, rows in reference.items()}
-        lost = [f"{n:,} of {len(reference[query]):,} answers of {query}" for query, n in gone.items() if n]
-        cost = "U of the release counts the derived edges that are lost"
-        if queries:
-            u = sum(n / max(len(reference[query]), 1) for query, n in gone.items()) / len(queries)
-            cost = f"this loses {', '.join(lost) or 'no answer'} and costs U {u:.3f}"
-        progress.note(f"incoming weights that sum to more than @incoming_sum allows are lowered; {cost}")
+    def _note_lost(self, lowered: KnowledgeGraph, progress: Progress) -> None:
+        """Report what is lost because incoming weights are lowered to their bounds."""
+        found = utility(self.graph, lowered, np.arange(self.graph.n), self.program)
+        kind = "answers" if self.program.queries else "derived edges"
+        lost = [
+            f"{q.lost:,} of {q.original:,} {kind} of {name}" for name, q in found.per_query.items() if q.lost
+        ]
+        progress.note(
+            "incoming weights that sum to more than @incoming_sum allows are lowered; "
+            f"alone this loses {', '.join(lost) or 'nothing'} and costs U {found.u:.3f}"
+        )
 
     def _sample(self, name: str, copies: int) -> Sample:
         """Sample of further draws of the weights of the original edges of a relation, for some copied edges."""

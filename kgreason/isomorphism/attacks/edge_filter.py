@@ -37,21 +37,34 @@ class Withstood:
         Number of those with k occurrences in the rest, the true one among them.
     misled
         Number of those whose true occurrence is gone, because original edges were removed.
+    undecided
+        Number of those whose search was given up.
     removed, synthetic
         Numbers of removed edges, and of synthetic ones among them.
+    sizes
+        Sizes of the subgraphs.
+    reason
+        Reason why there are none.
     """
 
     k: int
-    subgraphs: int
-    kept: int
-    misled: int
-    removed: int
-    synthetic: int
+    subgraphs: int = 0
+    kept: int = 0
+    misled: int = 0
+    undecided: int = 0
+    removed: int = 0
+    synthetic: int = 0
+    sizes: tuple[int, ...] = ()
+    reason: str = ""
 
     def __str__(self) -> str:
+        if self.reason:
+            return f"not measured: {self.reason}"
         share = self.kept / max(self.subgraphs, 1)
-        gone = f"; {self.misled:,} are not found at all" if self.misled else ""
-        return f"{self.kept:,} of {self.subgraphs:,} attacked subgraphs keep {self.k} occurrences ({share:.1%}){gone}"
+        what = f"attacked subgraphs of {', '.join(map(str, self.sizes))} vertices"
+        others = {"are not found at all": self.misled, "are undecided": self.undecided}
+        rest = "".join(f"; {count:,} {words}" for words, count in others.items() if count)
+        return f"{self.kept:,} of {self.subgraphs:,} {what} keep {self.k} occurrences ({share:.1%}){rest}"
 
     def as_dict(self) -> dict[str, object]:
         """Return a JSON-serializable dict."""
@@ -86,15 +99,20 @@ def withstood(
     rest = without_edges(released, removed)
     whole = original if parts is None else inside(original, parts)
     index = index_of(rest, DEFINED, {"rules": rules})
-    total = kept = misled = 0
+    total = kept = misled = undecided = 0
     examined = [size for size in sizes if size <= LARGEST]
     for size in examined:
         members = mapping[draw_parts(whole, size, TARGETS // len(examined), rng).members]
         rows = members[~_changed(released, removed, members)]
         if len(rows):
-            kept += decide(index, size, rows, k, SILENT, most=VISITED).satisfied
+            outcome = decide(index, size, rows, k, SILENT, most=VISITED)
+            kept, undecided = kept + outcome.satisfied, undecided + outcome.undecided
         total, misled = total + len(members), misled + len(members) - len(rows)
-    return Withstood(k, total, kept, misled, int(removed.sum()), int((removed & synthetic).sum()))
+    reason = "" if total else "no component has so many vertices"
+    if not examined:
+        reason = f"subgraphs of more than {LARGEST} vertices are not examined"
+    counts = total, kept, misled, undecided, int(removed.sum()), int((removed & synthetic).sum())
+    return Withstood(k, *counts, tuple(examined), reason)
 
 
 def _changed(released: KnowledgeGraph, removed: Flags, members: Vertices) -> Flags:

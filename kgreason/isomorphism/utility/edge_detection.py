@@ -153,9 +153,10 @@ class EdgeDetection:
         Area under the ROC curve: the probability that the classifier ranks a random synthetic edge above a random
         original one. 0.5: no better than chance; `None`: not measured.
     low, high
-        95 % confidence interval of `auc` from the numbers of tested edges.
+        95 % confidence interval of `auc` from the numbers of edges that are tested in a division into halves.
     precision
-        Share of synthetic edges among the highest-ranked ones, as many as there are synthetic edges.
+        Share of synthetic edges among the highest-ranked ones, as many as there are synthetic edges. Each edge is
+        ranked by classifiers that were not trained on it.
     base
         The same share for a random ranking.
     synthetic
@@ -231,7 +232,8 @@ def edge_detection(
     ends = np.stack(released.ends)[:, examined]
     seen = [NAMES.index(name) for name in columns]
     values, truth = edge_features(released, examined)[:, seen], truth[examined]
-    total, tested, areas, precisions = np.zeros(len(truth)), np.zeros(len(truth)), [], []
+    total, tested, areas = np.zeros(len(truth)), np.zeros(len(truth)), []
+    counts = np.zeros(2)  # of synthetic and original edges that are tested in a division
     for _ in range(_DIVISIONS):
         half = np.zeros(released.n, dtype=np.bool_)
         half[rng.permutation(released.n)[: released.n // 2]] = True
@@ -243,17 +245,17 @@ def edge_detection(
             found = scores(values[train], truth[train], values[others], rng)
             total[others] += found
             tested[others] += 1
-            mine = test[others]
-            areas.append(roc_auc(truth[test], found[mine]))
-            precisions.append(_precision(truth[test], found[mine], weight[test]))
+            areas.append(roc_auc(truth[test], found[test[others]]))
+            counts += truth[test].sum(), (~truth[test]).sum()
     if not areas:
         reason = f"halves of the vertices have fewer than {_LEAST} synthetic or original edges"
         return EdgeDetection(None, None, None, None, base, count, reason), None
-    auc, precision = float(np.mean(areas)), float(np.mean(precisions))
-    error = standard_error(auc, int(truth.sum()), int((~truth).sum()))
+    auc, suspicion = float(np.mean(areas)), total / np.maximum(tested, 1)
+    synthetic, others = np.rint(2 * counts / len(areas)).astype(int).tolist()
+    error = standard_error(auc, synthetic, others)
     bounds = max(0.0, auc - NORMAL * error), min(1.0, auc + NORMAL * error)
-    suspicion = total / np.maximum(tested, 1) if len(examined) == m else None
-    return EdgeDetection(auc, *bounds, precision, base, count), suspicion
+    measured = EdgeDetection(auc, *bounds, _precision(truth, suspicion, weight), base, count)
+    return measured, suspicion if len(examined) == m else None
 
 
 def _precision(truth: Truth, found: Suspicion, weight: npt.NDArray[np.float64]) -> float:

@@ -43,6 +43,9 @@ class CandidateSets:
         Number of vertices of the graph, including synthetic ones.
     sampled
         Whether targets are a sample, so that the figures are estimates.
+    alone
+        Number of targets that no other vertex of the graph equals in what the graph shows of them, be it true or not;
+        `None`: not computed.
     """
 
     candidates: Ints
@@ -50,6 +53,7 @@ class CandidateSets:
     fits: Ints | None = None
     shown: int = 0
     sampled: bool = False
+    alone: int | None = None
 
     @property
     def fewest(self) -> int:
@@ -151,6 +155,8 @@ def by_classes(knowledge: str, original: Ints, released: Ints, mapping: Ints) ->
     >>> found = by_classes("degree", np.array([1, 1, 2]), np.array([1, 1, 3, 1]), np.array([0, 1, 2]))
     >>> found.before.highest, found.after.highest, round(found.after.misled, 2), found.after.marketer
     (1.0, 0.3333333333333333, 0.33, 0.25)
+    >>> found.before.alone, found.after.alone
+    (1, 1)
     """
     size = 1 + max(int(original.max(initial=0)), int(released.max(initial=0)))
     inside, there = (np.bincount(side, minlength=size) for side in (original, released))
@@ -158,10 +164,12 @@ def by_classes(knowledge: str, original: Ints, released: Ints, mapping: Ints) ->
     place = np.maximum(mapping, 0)
     shown = released[place] if len(released) else np.zeros(len(original), dtype=np.int64)
     right = (mapping >= 0) & (shown == original) if len(released) else ~everybody
+    own = inside[original]
+    alone = int((own == 1).sum()), int(((there[shown] == 1) & (mapping >= 0)).sum())
     return Candidates(
         knowledge,
-        CandidateSets(inside[original], everybody, inside[original], len(original)),
-        CandidateSets(there[original], right, inside[shown], len(released)),
+        CandidateSets(own, everybody, own, len(original), alone=alone[0]),
+        CandidateSets(there[original], right, inside[shown], len(released), alone=alone[1]),
     )
 
 
