@@ -61,7 +61,8 @@ def figures(data: Path, name: str, method: str, seeds: int) -> str:
             area = edge_detection(*graphs, np.random.default_rng(0), columns)[0].auc
             alone[group].append(area or 0.0)
     edges = [score.edge_detection for score in scores]
-    rest = [score.withstood.kept / score.withstood.subgraphs for score in scores if score.withstood]
+    measured = (score.withstood for score in scores)
+    rest = [found.kept / found.subgraphs for found in measured if found and not found.reason]
     if not all(edge.auc for edge in edges):
         return row(name, method, edges[0].reason, *[""] * (len(COLUMNS) - 3))
     auc, precision, base = (median(getattr(e, part) for e in edges) for part in ("auc", "precision", "base"))

@@ -187,6 +187,7 @@ def test_a_rotation_maps_a_release_of_copies_onto_itself() -> None:
     assert np.bincount(refined(augmented, augmented.n)).min() >= 3  # knowledge of any number of hops
 
 
+@pytest.mark.slow
 def test_risk_tells_the_price_beforehand(tmp_path: Path) -> None:
     table = tmp_path / "own.csv"
     assert run("generate", "ownership", "-n", "100", "--seed", "3", "--out", table).exit_code == 0
