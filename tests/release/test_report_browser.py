@@ -426,7 +426,7 @@ def test_links_lead_to_definitions(visit: Open) -> None:
     page.locator("a.term", has_text="U△").first.click()
     target = page.locator("#term-u-sym")
     assert target.is_visible()
-    assert "only one of the two gives" in target.inner_text()
+    assert "only one of the two has" in target.inner_text()
 
 
 def test_hostile_labels_are_shown_as_they_are(visit: Open) -> None:
