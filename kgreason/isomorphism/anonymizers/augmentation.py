@@ -311,8 +311,10 @@ class Augmentation:
 
     def may_have(self, vertex: int, inner: int, outer: int) -> bool:
         """Whether an original vertex may get these degrees without invalidating a made image."""
-        if vertex in self._copies or self.forbidden is None:
-            return vertex not in self._copies
+        if vertex in self._copies:
+            return False
+        if self.forbidden is None:
+            return True
         top = self.forbidden.images.shape[2] - 1
         degrees = [np.array([min(degree, top)]) for degree in (inner, outer)]
         return self.forbidden.first_allowed(np.array([vertex]), degrees) >= 0

@@ -16,6 +16,7 @@ import numpy as np
 from kgreason.graph.facts import answers, derived_edges
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
 from kgreason.isomorphism.anonymizers.answer_loss import Answers
+from kgreason.isomorphism.anonymizers.degree_raises import pair_counts
 from kgreason.isomorphism.definition import Plan
 from kgreason.isomorphism.utility.query_utility import missing
 from kgreason.isomorphism.utility.transitive_closure import closure_rules
@@ -90,8 +91,7 @@ def unique_degrees(inner: Vertices, outer: Vertices) -> float:
     """
     if not len(inner):
         return 0.0
-    _, count = np.unique(inner * (int(outer.max()) + 1) + outer, return_counts=True)
-    return float((count == 1).sum() / len(inner))
+    return float((pair_counts(inner, outer)[2] == 1).sum() / len(inner))
 
 
 def choose(plans: Sequence[Plan]) -> int:

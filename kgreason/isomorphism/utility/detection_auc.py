@@ -139,8 +139,7 @@ def detection(released: KnowledgeGraph, mapping: Vertices, rng: np.random.Genera
     values, truth = features(released, chosen), truth[chosen]
     areas = [_area(values, truth, rng) for _ in range(1 if count >= FEW else DIVISIONS)]
     auc = float(np.mean(areas))
-    error = standard_error(auc, int(truth.sum()), int((~truth).sum()))
-    return Detection(auc, max(0.0, auc - NORMAL * error), min(1.0, auc + NORMAL * error), count)
+    return Detection(auc, *interval(auc, int(truth.sum()), int((~truth).sum())), count)
 
 
 def _area(values: Features, truth: Truth, rng: np.random.Generator) -> float:
@@ -155,8 +154,9 @@ def _area(values: Features, truth: Truth, rng: np.random.Generator) -> float:
     return float(np.mean(areas))
 
 
-def standard_error(auc: float, positive: int, negative: int) -> float:
-    """Standard error of an area under the curve (Hanley and McNeil)."""
+def interval(auc: float, positive: int, negative: int) -> tuple[float, float]:
+    """95 % confidence interval of an area under the curve, by its standard error (Hanley and McNeil)."""
     first, second = auc / (2 - auc), 2 * auc**2 / (1 + auc)
     spread = auc * (1 - auc) + (positive - 1) * (first - auc**2) + (negative - 1) * (second - auc**2)
-    return float(np.sqrt(max(0.0, spread) / (positive * negative)))
+    error = float(np.sqrt(max(0.0, spread) / (positive * negative)))
+    return max(0.0, auc - NORMAL * error), min(1.0, auc + NORMAL * error)

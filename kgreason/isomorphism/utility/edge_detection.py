@@ -14,17 +14,16 @@ import numpy.typing as npt
 
 from kgreason.base.records import entries, record
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
-from kgreason.graph.sorted_keys import distinct
+from kgreason.graph.sorted_keys import distinct, places
 from kgreason.graph.subgraphs.ordered_adjacency import undirected
 from kgreason.isomorphism.utility.detection_auc import (
     FEWEST,
     NONE,
     Features,
     Truth,
-    standard_error,
+    interval,
 )
 from kgreason.isomorphism.utility.randomized_trees import roc_auc, scores
-from kgreason.release.verdicts import NORMAL
 
 MOST = 20_000  # number of edges of a release above which a sample of either kind is examined
 _SAMPLE = 3_000
@@ -104,7 +103,7 @@ def _detours(graph: KnowledgeGraph, source: Vertices, target: Vertices) -> tuple
     row, w = _expanded(np.arange(len(u)), u, indptr, near)
     beside = (w != v[row]) & (w != u[row])
     row, w = row[beside], w[beside]
-    common = np.bincount(row[_among(adjacent, w * graph.n + v[row])], minlength=len(u))
+    common = np.bincount(row[places(adjacent, w * graph.n + v[row])[1]], minlength=len(u))
     distance = np.where(common > 0, 2, 4)
     far = common[row] == 0
     row, w = row[far], w[far]
@@ -114,7 +113,7 @@ def _detours(graph: KnowledgeGraph, source: Vertices, target: Vertices) -> tuple
     ends = np.cumsum(degree[v[row]])
     for begin, end in _chunks(ends):
         pair, z = _expanded(np.arange(begin, end), v[row[begin:end]], indptr, near)
-        linked = (z != u[row[pair]]) & (z != v[row[pair]]) & _among(adjacent, w[pair] * graph.n + z)
+        linked = (z != u[row[pair]]) & (z != v[row[pair]]) & places(adjacent, w[pair] * graph.n + z)[1]
         distance[row[pair[linked]]] = 3
     return common, distance
 
@@ -134,13 +133,6 @@ def _expanded(
     count = indptr[vertices + 1] - indptr[vertices]
     skip = np.repeat(indptr[vertices] - (np.cumsum(count) - count), count)
     return np.repeat(numbers, count), near[np.arange(int(count.sum())) + skip]
-
-
-def _among(keys: Vertices, wanted: Vertices) -> Truth:
-    if not len(keys):
-        return np.zeros(len(wanted), dtype=np.bool_)
-    found: Truth = keys[np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)] == wanted
-    return found
 
 
 @record
@@ -252,8 +244,7 @@ def edge_detection(
         return EdgeDetection(None, None, None, None, base, count, reason), None
     auc, suspicion = float(np.mean(areas)), total / np.maximum(tested, 1)
     synthetic, others = np.rint(2 * counts / len(areas)).astype(int).tolist()
-    error = standard_error(auc, synthetic, others)
-    bounds = max(0.0, auc - NORMAL * error), min(1.0, auc + NORMAL * error)
+    bounds = interval(auc, synthetic, others)
     measured = EdgeDetection(auc, *bounds, _precision(truth, suspicion, weight), base, count)
     return measured, suspicion if len(examined) == m else None
 
