@@ -292,12 +292,12 @@ def scored(
     graphs = original, released, mapping
     # a fixed seed makes the measurements reproducible
     vertices = detection(released, mapping, np.random.default_rng(0))
-    edges, suspicion = edge_detection(*graphs, np.random.default_rng(0))
+    truth = synthetic_edges(*graphs)
+    edges, suspicion = edge_detection(released, truth, np.random.default_rng(0))
     kept = None
     if sizes and suspicion is None and edges.auc is not None:
         kept = Withstood(k, reason=f"the release has more than {MOST:,} edges")
     elif sizes and suspicion is not None:
-        truth = synthetic_edges(*graphs)
         kept = withstood(*graphs, rules, k, sizes, suspicion, truth, np.random.default_rng(0), parts)
     return Score(utility(*graphs, rules, known), fidelity(original, released), vertices, edges, kept)
 

@@ -100,7 +100,9 @@ def test_chords_are_detected_and_their_removal_is_measured() -> None:
     original, released = rings(60)
     mapping = np.arange(original.n)
     assert original.labels.tolist() == released.labels.tolist()[: original.n]
-    found, suspicion = edge_detection(original, released, mapping, np.random.default_rng(0))
+    found, suspicion = edge_detection(
+        released, synthetic_edges(original, released, mapping), np.random.default_rng(0)
+    )
     assert found.synthetic == 60
     assert found.auc is not None
     assert found.low is not None
@@ -119,7 +121,9 @@ def test_edges_that_nothing_distinguishes() -> None:
     own = graph.relations["own"]
     kept = np.random.default_rng(2).permutation(graph.m) >= 400
     original = KnowledgeGraph(graph.labels, {"own": own.take(kept)})
-    found, _ = edge_detection(original, graph, np.arange(graph.n), np.random.default_rng(3))
+    found, _ = edge_detection(
+        graph, synthetic_edges(original, graph, np.arange(graph.n)), np.random.default_rng(3)
+    )
     assert found.auc is not None
     assert 0.4 < found.auc < 0.6
     assert found.precision == pytest.approx(found.base, abs=0.1)
@@ -127,13 +131,17 @@ def test_edges_that_nothing_distinguishes() -> None:
 
 def test_few_and_many_edges(monkeypatch: pytest.MonkeyPatch) -> None:
     original, released = rings(9)
-    found, suspicion = edge_detection(original, released, np.arange(original.n), np.random.default_rng(0))
+    found, suspicion = edge_detection(
+        released, synthetic_edges(original, released, np.arange(original.n)), np.random.default_rng(0)
+    )
     assert (found.auc, suspicion) == (None, None)
     assert str(found) == "not measured: there are fewer than 10 synthetic edges"
     monkeypatch.setattr(detecting, "MOST", 100)
     monkeypatch.setattr(detecting, "_SAMPLE", 150)
     original, released = rings(60)
-    found, suspicion = edge_detection(original, released, np.arange(original.n), np.random.default_rng(0))
+    found, suspicion = edge_detection(
+        released, synthetic_edges(original, released, np.arange(original.n)), np.random.default_rng(0)
+    )
     assert found.auc is not None
     assert found.auc > 0.9
     assert suspicion is None, "a sample does not rank all edges"
@@ -142,7 +150,9 @@ def test_few_and_many_edges(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = erdos_renyi(300, 2_400, np.random.default_rng(1))
     own = graph.relations["own"]
     original = KnowledgeGraph(graph.labels, {"own": own.take(np.arange(graph.m) >= 400)})
-    found, _ = edge_detection(original, graph, np.arange(graph.n), np.random.default_rng(3))
+    found, _ = edge_detection(
+        graph, synthetic_edges(original, graph, np.arange(graph.n)), np.random.default_rng(3)
+    )
     assert found.precision == pytest.approx(found.base, abs=0.1), "of all edges, not of the sample"
 
 
@@ -205,7 +215,7 @@ def test_intervals_cover_graphs_without_signal() -> None:
         graph = erdos_renyi(150, 400, rng)
         kept = rng.permutation(graph.m) >= 40
         original = KnowledgeGraph(graph.labels, {"own": graph.relations["own"].take(kept)})
-        found, _ = edge_detection(original, graph, np.arange(graph.n), rng)
+        found, _ = edge_detection(graph, synthetic_edges(original, graph, np.arange(graph.n)), rng)
         assert found.low is not None
         assert found.high is not None
         missed += not found.low <= 0.5 <= found.high

@@ -179,16 +179,16 @@ Suspicion = npt.NDArray[np.float64]  # score of each released edge, shape (m,)
 
 
 def edge_detection(
-    original: KnowledgeGraph,
     released: KnowledgeGraph,
-    mapping: Vertices,
+    truth: Truth,
     rng: np.random.Generator,
     columns: Sequence[str] = NAMES,
 ) -> tuple[EdgeDetection, Suspicion | None]:
     """Train a classifier on the edges within one half of the vertices, and test it within the other, both ways.
 
-    The classifier sees the features in `columns`; `rng` chooses the halves and, of many edges, the examined ones. The
-    second result ranks all edges by classifiers that were not trained on them; `None`: not all edges were examined.
+    `truth` marks the synthetic edges, shape (m,). The classifier sees the features in `columns`; `rng` chooses the
+    halves and, of many edges, the examined ones. The second result ranks all edges by classifiers that were not trained
+    on them; `None`: not all edges were examined.
 
     References
     ----------
@@ -202,11 +202,11 @@ def edge_detection(
     >>> original = KnowledgeGraph.from_edges(rings)
     >>> released = KnowledgeGraph.from_edges(rings + [(f"{i}.0", f"{(i + 1) % 40}.1") for i in range(40)])
     >>> mapping = np.array([released.labels.tolist().index(label) for label in original.labels])
-    >>> found, _ = edge_detection(original, released, mapping, np.random.default_rng(0))
+    >>> truth = synthetic_edges(original, released, mapping)
+    >>> found, _ = edge_detection(released, truth, np.random.default_rng(0))
     >>> found.synthetic, found.auc > 0.9
     (40, True)
     """
-    truth = synthetic_edges(original, released, mapping)
     count, m = int(truth.sum()), len(truth)
     base = count / max(m, 1)
     few = "synthetic" if count < FEWEST else "original" if m - count < FEWEST else ""
