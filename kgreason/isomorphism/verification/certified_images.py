@@ -143,12 +143,19 @@ def _occur_again(left: Ints, right: Ints) -> Flags:
 
 
 def faults_of_copies(
-    attacked: KnowledgeGraph, released: KnowledgeGraph, mapping: Ints, copies: Ints, k: int
+    attacked: KnowledgeGraph,
+    released: KnowledgeGraph,
+    mapping: Ints,
+    copies: Ints,
+    k: int,
+    *,
+    whole: bool = False,
 ) -> tuple[str, ...]:
     """Reasons why stated copies do not give every subgraph k occurrences; empty if they do.
 
     `attacked` is the original without the left-out edges; `copies` are those of its vertices, int64, shape (K - 1, n)
-    with K >= k.
+    with K >= k. Edges inside a copy must be the same in each; unless `whole`, those between two components of `attacked`
+    need not.
 
     Examples
     --------
@@ -166,7 +173,11 @@ def faults_of_copies(
     vertices, count = np.unique(placed, return_counts=True)
     shared = (f"{v} is assigned to several vertices" for v in released.labels[vertices[count > 1]].tolist())
     return listing(
-        [*shared, *_equal_traits(attacked, released, placed), *_differences(attacked, released, placed)]
+        [
+            *shared,
+            *_equal_traits(attacked, released, placed),
+            *_differences(attacked, released, placed, whole=whole),
+        ]
     )
 
 
@@ -182,9 +193,11 @@ def _equal_traits(attacked: KnowledgeGraph, released: KnowledgeGraph, placed: In
                 yield f"the places {a}, {b} of original {attacked.labels[v]} have equal {name}"
 
 
-def _differences(attacked: KnowledgeGraph, released: KnowledgeGraph, placed: Ints) -> Iterator[str]:
-    """Edges inside a component that a copy lacks or has in addition."""
-    _, component = attacked.components()
+def _differences(
+    attacked: KnowledgeGraph, released: KnowledgeGraph, placed: Ints, *, whole: bool
+) -> Iterator[str]:
+    """Edges inside a component, or a copy as a `whole`, that a copy lacks or has in addition."""
+    component = np.zeros(attacked.n, dtype=np.int64) if whole else attacked.components()[1]
     for name, relation in released.relations.items():
         first, *others = (_inside(relation, component, row, released.n) for row in placed)
         for number, other in enumerate(others, start=1):

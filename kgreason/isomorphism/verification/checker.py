@@ -128,7 +128,7 @@ def verify(
     index = ReleaseIndex(released, rules)
     for size in (*also, x):
         sample = (drawn or {}).get(size)
-        delta, words, more = _examine(index, kept, mapping, k, size, progress, certificate, sample)
+        delta, words, more = examine(index, kept, mapping, k, size, progress, certificate, sample)
         images.append(_images("images" if size == x else f"images of {size} vertices", delta, words, k))
         deltas.append(delta)
         outcomes += more
@@ -193,7 +193,7 @@ def _summed(sizes: Sequence[int], deltas: Sequence[Delta]) -> tuple[Delta, tuple
     return sum(deltas[1:], deltas[0]), unseen
 
 
-def _examine(
+def examine(
     index: ReleaseIndex,
     original: KnowledgeGraph,
     mapping: Vertices,
@@ -288,7 +288,7 @@ def delta(
     """
     released = released.distinct()
     index, own = ReleaseIndex(released, rules, diverse=diverse), np.arange(released.n)
-    return _examine(index, released, own, k, x, progress, drawn=drawn)[0]
+    return examine(index, released, own, k, x, progress, drawn=drawn)[0]
 
 
 def verify_alone(
@@ -331,7 +331,7 @@ def verify_alone(
     commute = not hidden_vertices(rules)
     deltas, same, index = [], np.arange(released.n), ReleaseIndex(released, rules)
     for size in (*also, x):
-        found, words, _ = _examine(index, released, same, k, size, progress, drawn=(drawn or {}).get(size))
+        found, words, _ = examine(index, released, same, k, size, progress, drawn=(drawn or {}).get(size))
         smaller = commute or set(range(1, size)) <= set(also)
         name = "images" if size == x else f"images of {size} vertices"
         items.append(_images_alone(name, found, words, k, size, smaller))

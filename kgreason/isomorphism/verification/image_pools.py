@@ -316,16 +316,16 @@ def placements(target: Ints, members: Ints, turns: Ints, traits: Ints) -> Ints:
 
 
 def tokens(placed: Ints, traits: Ints) -> csr_array[Any]:
-    """Incidence of placements (rows) and tokens: vertices, and at each position an in-degree, out-degree and label.
+    """Incidence of placements (rows) and tokens: vertices, and at each position the traits.
 
     Two placements are apart if and only if they have no common token.
     """
     from scipy.sparse import csr_array
 
-    count, size = placed.shape
-    slot = np.arange(size * 3).reshape(1, size, 3)
+    (count, size), many = placed.shape, traits.shape[1]
+    slot = np.arange(size * many).reshape(1, size, many)
     marks = len(traits) + slot * (int(traits.max(initial=0)) + 1) + traits[placed]
-    ids = np.concatenate([placed, marks.reshape(count, size * 3)], axis=1)
+    ids = np.concatenate([placed, marks.reshape(count, size * many)], axis=1)
     _, dense = np.unique(ids, return_inverse=True)
     starts = np.arange(count + 1) * ids.shape[1]
     ones = np.ones(dense.size, dtype=np.int32)

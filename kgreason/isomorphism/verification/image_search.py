@@ -283,7 +283,7 @@ def _collisions(rows: Ints, placed: Ints, traits: Ints) -> Ints:
     """Number of degree collisions with rows, position by position, of each placement."""
     found = np.zeros(len(placed), dtype=np.int64)
     for p in range(rows.shape[1]):
-        for d in range(2):
+        for d in range(traits.shape[1] - 1):
             degrees = traits[placed[:, p], d]
             often = np.bincount(traits[rows[:, p], d], minlength=int(degrees.max(initial=0)) + 1)
             found += often[degrees]

@@ -22,7 +22,7 @@ def _apart(c: int, d: int, members: Rows, turns: Rows, traits: Rows) -> bool:
     size = turns.shape[1]
     for p in range(size):
         u, v = members[one, turns[turn, p]], members[other, turns[other_turn, p]]
-        for t in range(3):
+        for t in range(traits.shape[1]):
             if traits[u, t] == traits[v, t]:
                 return False
     for p in range(size):
@@ -33,13 +33,22 @@ def _apart(c: int, d: int, members: Rows, turns: Rows, traits: Rows) -> bool:
 
 
 @inlined
+def _equal_degrees(u: int, v: int, traits: Rows) -> int:
+    """Number of equal degrees of two vertices."""
+    equal = 0
+    for t in range(traits.shape[1] - 1):
+        equal += traits[u, t] == traits[v, t]
+    return equal
+
+
+@inlined
 def _scarce(
     found: Ints, count: int, members: Rows, turns: Rows, traits: Rows, need: int, values: Ints
 ) -> bool:
-    """Whether some position has fewer than `need` different in-degrees or out-degrees; `values` is a buffer."""
+    """Whether some position has fewer than `need` different values of a degree; `values` is a buffer."""
     f = len(turns)
     for p in range(turns.shape[1]):
-        for t in range(2):
+        for t in range(traits.shape[1] - 1):
             different = 0
             for i in range(count):
                 value = traits[members[found[i] // f, turns[found[i] % f, p]], t]
@@ -114,6 +123,7 @@ def _find_images(
     # numbers and one more.
     size = targets.shape[1]
     f = len(turns)
+    label = traits.shape[1] - 1
     known = 0
     turn = 0
     scan = 0
@@ -124,7 +134,7 @@ def _find_images(
             if not same:
                 break
             u, v = targets[t, p], targets[t - 1, p]
-            same = traits[u, 0] == traits[v, 0] and traits[u, 1] == traits[v, 1]
+            same = _equal_degrees(u, v, traits) == label
         if not same:
             known = 0
             turn = 0
@@ -148,7 +158,7 @@ def _find_images(
                         c = scan * f + turn
                         for p in range(size):
                             u, v = targets[t, p], members[scan, turns[turn, p]]
-                            if traits[u, 0] == traits[v, 0] or traits[u, 1] == traits[v, 1]:
+                            if _equal_degrees(u, v, traits):
                                 c = -1
                                 break
                         scan += 1
@@ -165,7 +175,7 @@ def _find_images(
                 m, g = c // f, c % f
                 clash = False
                 for p in range(size):
-                    if traits[targets[t, p], 2] == traits[members[m, turns[g, p]], 2]:
+                    if traits[targets[t, p], label] == traits[members[m, turns[g, p]], label]:
                         clash = True
                     for q in range(size):
                         if targets[t, p] == members[m, q]:
@@ -215,7 +225,7 @@ def find_images(
 
     Targets (T, x) and members (M, x) are in canonical order; `turns` are the automorphisms of the canonical form, (F,
     x). Placement m * F + f puts vertex ``members[m, turns[f, p]]`` at position p. Two placements are apart if they
-    share no vertex and the vertices at each position differ in all three traits. Consecutive targets with equal degrees
+    share no vertex and the vertices at each position differ in all traits, of which the label is the last. Consecutive targets with equal degrees
     share their list of placements. After `patience` comparisons, a search stops to test by counts whether it can
     succeed; after `budget` comparisons it is given up. Images that are found are written to `images`, shape (T, need).
 

@@ -316,7 +316,7 @@ def _reason(index: ReleaseIndex, found: Outcome, row: int, k: int) -> str:
         return (  # the members were not listed
             f"the vertex in the place of {index.graph.labels[target[scarce.position]]} needs {scarce.ingoing} ingoing "
             f"and {scarce.outgoing} outgoing edges; vertices of the release that have them differ too little: number "
-            f"of {DEGREES[scarce.trait]}s: {scarce.values}"
+            f"of {DEGREES[scarce.trait % 2]}s: {scarce.values}"
         )
     whole = found.pools.get(number, target[None, :])
     pool = whole[:LOOKED_AT]
@@ -343,10 +343,10 @@ def _reason(index: ReleaseIndex, found: Outcome, row: int, k: int) -> str:
 
 def _equal_degrees(index: ReleaseIndex, target: Ints, differs: npt.NDArray[np.bool_]) -> str:
     """Vertex whose degree is the most common obstacle, in words."""
-    equal = (~differs[:, :, :2]).mean(axis=0)
+    equal = (~differs[:, :, :-1]).mean(axis=0)
     position, trait = np.unravel_index(int(equal.argmax()), equal.shape)
     label, degree = index.graph.labels[target[position]], index.traits[target[position], trait]
     return (
         f"; in {equal[position, trait]:.0%} of the placements the vertex in the place of {label} has its "
-        f"{DEGREES[int(trait)]}, {degree}"
+        f"{DEGREES[trait % 2]}, {degree}"
     )

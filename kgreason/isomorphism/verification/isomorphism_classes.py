@@ -197,7 +197,7 @@ class Scarce:
     """Position of a canonical form that too few vertices fit."""
 
     position: int
-    trait: int  # 0 for in-degrees, 1 for out-degrees
+    trait: int  # even for in-degrees, odd for out-degrees
     ingoing: int  # edges of the position within the subgraph
     outgoing: int
     values: int  # of the trait among the vertices with at least these edges, fewer than k
@@ -243,9 +243,9 @@ class Scarcity:
         return None
 
     def _occurring(self, ingoing: int, outgoing: int) -> tuple[int, ...]:
-        """Numbers of different in-degrees and out-degrees among the vertices with at least these edges."""
+        """Numbers of different values of each degree among the vertices with at least these edges."""
         if (ingoing, outgoing) not in self._values:
             fit = (self._ingoing >= ingoing) & (self._outgoing >= outgoing)
-            traits = self._index.traits[fit, :2].T
+            traits = self._index.traits[fit, :-1].T
             self._values[ingoing, outgoing] = tuple(len(np.unique(t)) for t in traits)
         return self._values[ingoing, outgoing]

@@ -253,7 +253,7 @@ def _check_countable(adjacency: Adjacency, x: int, limit: int) -> None:
 class Drawn:
     """Random sample of the attacked subgraphs of x vertices."""
 
-    population: int  # number of attacked subgraphs to draw from
+    population: int | None  # number of attacked subgraphs to draw from; `None`: these are all
     limit: int  # maximum number of sets of the release that are visited
     # by size (smaller components are attacked as a whole): original vertices, (N, size)
     sets: Sequence[tuple[int, Ints]]

@@ -6,7 +6,8 @@ and what the rules distinguish of their weights. The *kind* of a vertex encodes 
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Sequence
+from functools import cached_property, reduce
 
 import numpy as np
 import numpy.typing as npt
@@ -148,28 +149,36 @@ class ReleaseIndex:
     Attributes
     ----------
     traits
-        In-degree, out-degree and label number of each vertex, int64 (n, 3); if images need not differ in these (not
-        `diverse`), three numbers of the vertex instead.
+        In-degree, out-degree and label number of each vertex, int64 (n, 3); for other `degrees`, these and the label
+        number; if images need not differ in these (not `diverse`), three numbers of the vertex instead.
     distinct
         Whether all labels are unique.
     """
 
-    def __init__(self, graph: KnowledgeGraph, rules: CheckedProgram, *, diverse: bool = True) -> None:
+    def __init__(
+        self,
+        graph: KnowledgeGraph,
+        rules: CheckedProgram,
+        *,
+        diverse: bool = True,
+        degrees: Sequence[Ints] | None = None,
+    ) -> None:
         self.graph, self.rules = graph, rules
         self.pairs = Pairs(graph)
         self.reasoner = InducedReasoner(graph, rules)
         names, labels = np.unique(graph.labels.astype(str), return_inverse=True)
         self.distinct = len(names) == graph.n or not diverse
         own = labels.reshape(-1).astype(np.int64)
-        traits = (graph.in_degree(), graph.out_degree(), own) if diverse else (np.arange(graph.n),) * 3
+        degrees = (graph.in_degree(), graph.out_degree()) if degrees is None else degrees
+        traits = (*degrees, own) if diverse else (np.arange(graph.n),) * 3
         self.traits = np.ascontiguousarray(np.stack(traits, axis=1))
 
     @cached_property
     def degree_marks(self) -> Ints:
-        """Sort key of each vertex, equal for equal in- and out-degree; shape (n,)."""
-        most = int(self.traits[:, 1].max(initial=0)) + 1
-        degrees, mark = np.unique(self.traits[:, 0] * most + self.traits[:, 1], return_inverse=True)
-        return scrambled(len(degrees))[mark]
+        """Sort key of each vertex, equal for equal degrees; shape (n,)."""
+        first, *others = self.traits[:, :-1].T
+        mark = reduce(paired, others, first)
+        return scrambled(int(mark.max(initial=-1)) + 1)[mark]
 
     @cached_property
     def _bonds(self) -> Bonds:
@@ -189,7 +198,7 @@ class ReleaseIndex:
         As every set is enumerated from its smallest vertex, the last shares hold only sets of rare degrees.
         """
         common = np.ones(self.graph.n)
-        for degrees in self.traits[:, :2].T:
+        for degrees in self.traits[:, :-1].T:
             common *= np.bincount(degrees, minlength=1)[degrees]
         return self.bonds(size).release(np.argsort(-common, kind="stable"))
 

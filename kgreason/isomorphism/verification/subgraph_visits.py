@@ -78,8 +78,9 @@ def _apart(rows: Rows, row: int, others: Rows, begin: int, traits: Rows) -> bool
     for p in range(size):
         u = rows[row, p]
         v = others[begin, p]
-        if traits[u, 0] == traits[v, 0] or traits[u, 1] == traits[v, 1] or traits[u, 2] == traits[v, 2]:
-            return False
+        for t in range(traits.shape[1]):
+            if traits[u, t] == traits[v, t]:
+                return False
         mine |= 1 << (u & 63)
         theirs |= 1 << (v & 63)
     if mine & theirs == 0:
