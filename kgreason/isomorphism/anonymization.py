@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from kgreason.base.cores import both
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.progress import SILENT, Progress
+from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import KnowledgeGraph, inside
 from kgreason.graph.subgraphs.patterns import LARGEST
 from kgreason.isomorphism import assessment
@@ -21,14 +24,16 @@ from kgreason.isomorphism.anonymizers.kguard_published import PublishedKguard
 from kgreason.isomorphism.anonymizers.klone import Klone
 from kgreason.isomorphism.anonymizers.partition import partition
 from kgreason.isomorphism.certificates import write_certificate
-from kgreason.isomorphism.definition import Anonymizer, Release
+from kgreason.isomorphism.definition import Anonymizer, Earlier, Release
 from kgreason.isomorphism.folder import RULES, Claim, contents_of, public_rules
 from kgreason.isomorphism.reading import Pair, read_release, renumbered
 from kgreason.isomorphism.release_tables import fitting, write_parts, write_tables
 from kgreason.isomorphism.report import private_report
 from kgreason.isomorphism.report_words import synthetic_words
 from kgreason.isomorphism.result import Anonymization
+from kgreason.isomorphism.series import FILE, dated, release_in_series, write_series
 from kgreason.isomorphism.settings import MAX_STORED, MAX_SUBGRAPHS, Further, Settings
+from kgreason.isomorphism.verification.series import joined_occurrences
 from kgreason.isomorphism.verification.verdict import Certificate
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.release.folder_contents import Contents
@@ -36,9 +41,18 @@ from kgreason.release.mapping import write_mapping
 from kgreason.release.pipeline import Family
 from kgreason.release.publication import Folders
 from kgreason.release.report.report_data import Report
+from kgreason.release.series import noted
 from kgreason.release.table_layout import Layout
 
 PER_ROW = 16  # elementary steps of a stage for each vertex and edge, at least
+
+
+@record(eq=False)
+class Series:
+    """Place of a release in a series: the private folder of the release before, and the releases of the window."""
+
+    after: Path | None
+    window: Sequence[Earlier]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +60,7 @@ class Isomorphism(Family[Release, Pair, Anonymization]):
     """One run of `kgreason.anonymize`.
 
     The x-subgraphs of all `sizes` are verified, for graphs with at most `most` of them; `None`: the caller counted them
-    before. Without `layout`, the tables of the release, nothing is written.
+    before. Without `layout`, the tables of the release, nothing is written. Without `series`, no release can follow.
     """
 
     algorithm: Anonymizer
@@ -55,6 +69,7 @@ class Isomorphism(Family[Release, Pair, Anonymization]):
     sizes: Sequence[int]
     most: int | None
     layout: Layout | None
+    series: Series | None = None
 
     def anonymize(self) -> Release:
         """Augment the graph and relabel it with random labels, or with numbers if the format requires them."""
@@ -79,8 +94,17 @@ class Isomorphism(Family[Release, Pair, Anonymization]):
             PER_ROW * (made.graph.n + made.graph.m),
         )
         (public / RULES).write_text(public_rules(self.program, layout), encoding="utf-8")
+        if self.series is not None:
+            write_series(private / FILE, self._in_series(made, self.held(made)))
         if made.parts is not None:
             write_parts(private / "parts.csv", self.graph, made.parts)
+
+    def _in_series(self, made: Release, pair: Pair) -> Earlier:
+        copies = None if made.copies is None else renumbered(made.copies, made.graph, pair.released)
+        serials = np.zeros(made.graph.n, dtype=np.int64)
+        assert made.serials is not None
+        serials[renumbered(np.arange(made.graph.n), made.graph, pair.released)] = made.serials
+        return release_in_series(pair.original, pair.released, pair.mapping, copies, serials)
 
     def _fitting(self, released: KnowledgeGraph, progress: Progress = SILENT) -> Layout:
         assert self.layout is not None
@@ -119,6 +143,12 @@ class Isomorphism(Family[Release, Pair, Anonymization]):
             ),
             PER_ROW * (read.released.n + read.released.m),
         )
+        if self.series is not None and self.series.window:
+            window = dated([*self.series.window, self._in_series(made, read)])
+            joined = joined_occurrences(
+                window, self.program, guarantee.k, self.sizes, self.run.generator, self.progress
+            )
+            verdict = replace(verdict, items=(*verdict.items, joined))
         results = verdict, read.original, made, found, self.program.derived
         return Anonymization(*results, seconds=self.clock.laps, run=self.run)
 
@@ -140,16 +170,27 @@ class Isomorphism(Family[Release, Pair, Anonymization]):
                 private / "certificate.json", found.verdict.certificate, read, (public, private)
             )
 
-    def noted(self, folders: Folders) -> dict[str, Any]:  # noqa: ARG002
+    def noted(self, folders: Folders) -> dict[str, Any]:
         """Return the parameters and the seed of the release."""
         parameters = self.run.parameters
-        return {"trials": parameters["trials"], "method": parameters["method"], "seed": self.run.seed}
+        series = {} if self.series is None else noted(folders, self.series.after)
+        return {
+            **series,
+            "trials": parameters["trials"],
+            "method": parameters["method"],
+            "seed": self.run.seed,
+        }
 
 
-def choose(settings: Settings, sizes: tuple[int, ...], further: tuple[Further, ...] = ()) -> Anonymizer:
+def choose(
+    settings: Settings,
+    sizes: tuple[int, ...],
+    further: tuple[Further, ...] = (),
+    earlier: Earlier | None = None,
+) -> Anonymizer:
     """Return the anonymizer of settings; `sizes` of the attacked subgraphs ascend.
 
-    `further` are the further guarantees that it prepares (see `guaranteed`).
+    `further` are the further guarantees that it prepares (see `guaranteed`), `earlier` is the release before in a series.
 
     Raises
     ------
@@ -165,7 +206,7 @@ def choose(settings: Settings, sizes: tuple[int, ...], further: tuple[Further, .
             hint="leave --plans out, or the method and the mode",
         )
     if settings.method == "klone":
-        return Klone(k, trials)
+        return Klone(k, trials, earlier)
     if settings.method == "k-iso":
         if further:
             raise AnonymizationError(
@@ -180,7 +221,7 @@ def choose(settings: Settings, sizes: tuple[int, ...], further: tuple[Further, .
     if settings.mode == "exact":
         limit = settings.max_subgraphs or MAX_SUBGRAPHS
         degrees = further == ("degree",) and not settings.keep_cuts
-        return Kguard(k, sizes, trials, limit, settings.plans, degrees)
+        return Kguard(k, sizes, trials, limit, settings.plans, degrees, earlier)
     if len(sizes) > 1:
         raise AnonymizationError(
             "the published KGUARD protects one x, not several", hint="leave --mode published out"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from kgreason.base.errors import AnonymizationError
+from kgreason.base.errors import AnonymizationError, ReleaseError
 from kgreason.base.progress import SILENT, Progress
 from kgreason.base.setting_fields import check_ranges, configured, reported, setting
 from kgreason.isomorphism.arguments import (
@@ -27,9 +28,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kgreason.graph.knowledge_graph import KnowledgeGraph
+    from kgreason.isomorphism.anonymization import Series
     from kgreason.isomorphism.arguments import GraphData
     from kgreason.isomorphism.definition import Anonymizer
     from kgreason.isomorphism.result import Anonymization
+    from kgreason.isomorphism.settings import Further
 
 SMALLER_LEFT = (
     "-x {x} covers subgraphs of {x} vertices, not smaller ones: the rules are not proven to commute "
@@ -81,7 +84,7 @@ def anonymize(rules: Rules, call: Call) -> Anonymization:
         hint = "say for instance --split 1000"
         raise AnonymizationError("keep_cuts has no meaning without split", hint=hint)
     clock, rng = pipeline.Clock(), np.random.default_rng(seed)
-    algorithm: Anonymizer = choose(call, sizes, further)
+    choose(call, sizes, further)  # complains before anything is read
     written = load(rules, allow_files=call.allow_files)
     program = anonymizable(written)
     graph = graph_from(written, call.data, progress)
@@ -92,6 +95,9 @@ def anonymize(rules: Rules, call: Call) -> Anonymization:
         parameters["mode"] = None
     run = Run(parameters, seed, program, np.random.default_rng(seed))
     layout = None if folders is None else planned(written, _sources(call.data), folders.format, progress)
+    series = _series(call, program, further)
+    earlier = series.window[-1] if series is not None and series.window else None
+    algorithm: Anonymizer = choose(call, sizes, further, earlier)
     _check_large_enough(graph, call.k, () if call.method == "k-iso" else sizes)
     attacked = graph
     if split is not None:
@@ -105,13 +111,41 @@ def anonymize(rules: Rules, call: Call) -> Anonymization:
         _tell_work(attacked, program, sizes, most, progress, exact=exact)
     clock.lap("read")
     family = Isomorphism(
-        *(algorithm, graph, program, sizes, None if counted else most, layout),
+        *(algorithm, graph, program, sizes, None if counted else most, layout, series),
         rng=rng,
         run=run,
         clock=clock,
         progress=progress,
     )
     return pipeline.run(family, folders)
+
+
+def _series(call: Call, program: CheckedProgram, further: Sequence[Further]) -> Series | None:
+    """Place in a series; `None` if no release can follow."""
+    from kgreason.isomorphism.anonymization import Series
+    from kgreason.isomorphism.series import check_continues, read_window
+
+    alone = call.method == "k-iso" or call.mode != "exact"
+    if call.after is None:
+        return None if alone or call.split is not None or further else Series(None, ())
+    after = Path(call.after)
+    for given, what in (
+        (alone, "only KGUARD in its exact mode and KLONE make series"),
+        (call.split is not None, "a series is of whole graphs"),
+        (bool(further), "further guarantees hold for single releases"),
+    ):
+        if given:
+            hint = "leave --after out, or the method, --mode, --split and --also"
+            raise AnonymizationError(f"no release can follow another one: {what}", hint=hint)
+    if call.folders is not None and after.resolve() == call.folders.private.resolve():
+        raise ReleaseError(
+            f"the release after {after} cannot have its private files in the same folder",
+            hint="each release of a series keeps folders of its own: choose another private folder",
+        )
+    call.progress.step("Reading earlier releases")
+    window = read_window(program, after, max(call.window - 1, 1))
+    check_continues(window[-1], call.k, klone=call.method == "klone")
+    return Series(after, window if call.window > 1 else ())
 
 
 def _check_large_enough(graph: KnowledgeGraph, k: int, sizes: Sequence[int]) -> None:

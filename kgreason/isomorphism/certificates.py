@@ -96,6 +96,29 @@ def read_certificate(path: Path, pair: Pair, files: Files | None = None) -> Cert
         raise ReleaseError(f"{path}: is no certificate: {why}", hint=HINT) from error
 
 
+def read_copies(path: Path, released: KnowledgeGraph, mapping: Vertices) -> Vertices:
+    """Copies of each original vertex that a certificate names, int64, shape (k - 1, n).
+
+    Raises
+    ------
+    ReleaseError
+        If the file cannot be read, or names no copies of these vertices.
+    """
+    data = _read_json(path)
+    order, _ = _numbers(released)
+    try:
+        k, rows = _whole(data["k"]), data["copies"]
+        if rows is None or data["vertices"]["sha256"] != _digest(released, order):
+            raise ValueError("it names no copies of the vertices of this release")
+        found = _copies(k, order[_array(rows, (-1, k), released.n)], mapping)
+        if found.copies is None:
+            raise ValueError("; ".join(found.complaints))
+        return found.copies
+    except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
+        why = f"the entry {error} is missing" if isinstance(error, KeyError) else error
+        raise ReleaseError(f"{path}: is no certificate of copies: {why}", hint=HINT) from error
+
+
 def _read_json(path: Path) -> Mapping[str, Any]:
     data = parsed_json(path, "certificate", HINT)
     if not isinstance(data, dict) or "format" not in data:

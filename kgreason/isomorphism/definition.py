@@ -7,6 +7,7 @@ from dataclasses import field
 from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from kgreason.base.progress import Progress
 from kgreason.base.records import record
@@ -111,6 +112,36 @@ class Plan:
         return self.vertices_added + self.edges_added
 
 
+@record(eq=False)
+class Earlier:
+    """Release before in a series, as its owner knows it.
+
+    Attributes
+    ----------
+    graph
+        The released graph.
+    names
+        Original name of each released vertex and of the copies of an original one; `None` for other synthetic vertices.
+    copy
+        0 for originals, j for the j-th copy of an original vertex, -1 for other synthetic vertices; int64, shape (n,).
+    serial
+        Number of each other synthetic vertex in the series, from 1; 0 for all vertices that are none. int64, shape (n,).
+    synthetic
+        Whether each edge is neither original nor copied, by relation; bool, shape (m,).
+    """
+
+    graph: KnowledgeGraph
+    names: Sequence[str | None]
+    copy: Vertices
+    serial: Vertices
+    synthetic: Mapping[str, npt.NDArray[np.bool_]]
+
+    @property
+    def copies(self) -> int:
+        """Number of copies of each original vertex; 0 if the graph was not copied."""
+        return int(self.copy.max(initial=0))
+
+
 @record
 class Augmented:
     """Augmented graph before publication.
@@ -134,6 +165,8 @@ class Augmented:
         Answers of the original to some queries, as far as they were computed; vertices, int64, shape (rows, arity).
     plans
         Plans that were considered, if there are any.
+    serials
+        Number in the series of each synthetic vertex, int64, from 1; `None`: the vertices are copies, or the first ones.
     """
 
     graph: KnowledgeGraph
@@ -144,6 +177,7 @@ class Augmented:
     copies: Vertices | None = None
     answers: Mapping[str, Vertices] = field(default_factory=dict)
     plans: Sequence[Plan] = ()
+    serials: Vertices | None = None
 
 
 @record
@@ -158,6 +192,8 @@ class Release:
         Original vertex v is vertex ``mapping[v]`` of `graph`; int64, shape (n,).
     guarantee, figures, parts, copies, answers, plans
         As in `Augmented`.
+    serials
+        Number in the series of each released vertex, 0 for originals and copies; int64, shape (released n,).
     """
 
     graph: KnowledgeGraph
@@ -168,6 +204,7 @@ class Release:
     copies: Vertices | None = None
     answers: Mapping[str, Vertices] = field(default_factory=dict)
     plans: Sequence[Plan] = ()
+    serials: Vertices | None = None
 
 
 class Anonymizer(Protocol):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from kgreason.base.setting_fields import setting
@@ -48,7 +49,16 @@ class _Divided(_Attacked):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kguard(_Divided):
+class _Continued(_Divided):
+    after: Path | str | None = setting(None, metavar="DIR", reported=False)
+    """For kguard and klone: private folder of the release before, for a series of releases of a graph that changes. Its
+    additions stay, and the verdict says which subgraphs keep k occurrences for who joins the releases."""
+    window: int = setting(3, metavar="N", least=1)
+    """With after: number of consecutive releases that an attacker may join."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kguard(_Continued):
     """Settings of KGUARD."""
 
     mode: Mode = setting("exact")
@@ -60,7 +70,7 @@ class Kguard(_Divided):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Klone(_Divided):
+class Klone(_Continued):
     """Settings of KLONE."""
 
 

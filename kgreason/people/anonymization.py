@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kgreason.base.errors import DataError, KgreasonError
+from kgreason.base.errors import KgreasonError
 from kgreason.people.anonymizers.history import fingerprint, read_history, write_history
 from kgreason.people.folder import contents_of, read_named, read_published
 from kgreason.people.release_tables import write_people
@@ -21,6 +18,7 @@ from kgreason.people.verification.checker import Demands, verify_people
 from kgreason.people.verification.verdict import PeopleVerdict, Published, Source
 from kgreason.release.mapping import write_mapping
 from kgreason.release.pipeline import Family
+from kgreason.release.series import earlier_folders, noted
 from kgreason.release.verdicts import Item
 
 if TYPE_CHECKING:
@@ -92,7 +90,11 @@ class People(Family["PeopleRelease", Published, PeopleAnonymization]):
         """Verify the release, written ones of a series with the earlier releases, and measure the utility."""
         assert read.source is not None
         written = read.files is not None
-        earlier = list(self._earlier()) if written and self.settings.method == "ctkga" else []
+        earlier = (
+            list(earlier_folders(self.after, self.settings.window - 1))
+            if written and self.settings.method == "ctkga"
+            else []
+        )
         marks = () if made.history is None else made.history.fingerprints
         verdict = self._verdict(read, earlier, marks)
         self.progress.step("Measuring what is lost")
@@ -114,9 +116,7 @@ class People(Family["PeopleRelease", Published, PeopleAnonymization]):
         """Paths of the folders of a series, relative to the private folder."""
         if self.settings.method != "ctkga":
             return {}
-        home = folders.private
-        after = None if self.after is None else os.path.relpath(self.after, home)
-        return {"series": {"release": os.path.relpath(folders.release, home), "after": after}}
+        return noted(folders, self.after)
 
     def _measured(self, released: PeopleGraph, mapping: Vertices) -> Utility | None:
         """Utility; `None`, with a note, if it cannot be measured, which does not invalidate the release."""
@@ -158,26 +158,3 @@ class People(Family["PeopleRelease", Published, PeopleAnonymization]):
         rest = [item for item in single.items if item.name not in known]
         found = [Item("earlier releases", False, "; ".join(others), tuple(others))] if others else []
         return replace(series, items=(*series.items, *rest, names, *found), needs_original=())
-
-    def _earlier(self) -> Iterator[tuple[Path, Path]]:
-        """Release and private folders of the earlier releases in the window, latest first."""
-        private = self.after
-        for _ in range(self.settings.window - 1):
-            if private is None:
-                return
-            release, before = _series(private)
-            yield Path(os.path.normpath(private / release)), private
-            private = None if before is None else Path(os.path.normpath(private / before))
-
-
-def _series(private: Path) -> tuple[str, str | None]:
-    """Release folder and previous private folder of an earlier release, relative to its private folder."""
-    path = private / "report.json"
-    hint = "the private folders of earlier releases must stay where they are, seen from one another: bring it back"
-    try:
-        series = json.loads(path.read_text(encoding="utf-8"))["series"]
-        return str(series["release"]), series["after"]
-    except OSError as error:
-        raise DataError(str(path), f"cannot be read: {error.strerror or error}", hint=hint) from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise DataError(str(path), "this is no report of a release of a series", hint=hint) from error

@@ -66,11 +66,13 @@ def assemble(
     rng: np.random.Generator,
     *,
     symmetric: bool = False,
+    relation: Vertices | None = None,
 ) -> tuple[KnowledgeGraph, dict[str, int]]:
     """Add vertices up to the number n, copied edges, and synthetic edges, if `symmetric` with their reverses.
 
-    Each synthetic edge is assigned to a random relation, in proportion to the sizes of the relations; its weight is 0
-    until it is drawn. Also returns for each relation the number of leading edges that are originals or copies.
+    Each synthetic edge has the number of its `relation`, or, if that is negative or not given, a random one, in
+    proportion to the sizes of the relations; its weight is 0 until it is drawn. Also returns for each relation the
+    number of leading edges that are originals or copies.
 
     Raises
     ------
@@ -84,20 +86,22 @@ def assemble(
             hint="name the predicate of its edges with @edge",
         )
     of = _proportional(graph, len(source), rng)
+    if relation is not None:
+        of = np.where(relation >= 0, relation, of)
     relations, fixed = {}, {}
     for number, name in enumerate(names):
-        relation, chosen = graph.relations[name], of == number
-        parts: list[Relation | Edges] = [relation, copies[name]] if name in copies else [relation]
+        own, chosen = graph.relations[name], of == number
+        parts: list[Relation | Edges] = [own, copies[name]] if name in copies else [own]
         fixed[name] = sum(len(part.source) for part in parts)
         ends = source[chosen], target[chosen]
         starts, stops = both_ways(ends) if symmetric else ends
         parts.append(Edges(starts, stops, np.zeros(len(starts))))
         relations[name] = replace(
-            relation,
+            own,
             source=np.concatenate([part.source for part in parts]),
             target=np.concatenate([part.target for part in parts]),
             weight=None
-            if relation.weight is None
+            if own.weight is None
             else np.concatenate([part.weight for part in parts if part.weight is not None]),
         )
     return KnowledgeGraph(labels_with_synthetic(graph, n - graph.n), relations), fixed
@@ -137,6 +141,12 @@ def publish(
     originals = graph.n if augmented.originals is None else augmented.originals
     published = KnowledgeGraph(labels, relations)
     copies = None if augmented.copies is None else number[augmented.copies]
+    serials = np.zeros(graph.n, dtype=np.int64)
+    serials[number[originals:]] = (
+        1 + np.arange(graph.n - originals) if augmented.serials is None else augmented.serials
+    )
+    if copies is not None:
+        serials[copies] = 0
     found = (
         augmented.guarantee,
         augmented.figures,
@@ -144,6 +154,7 @@ def publish(
         copies,
         augmented.answers,
         augmented.plans,
+        serials,
     )
     return Release(published, number[:originals], *found)
 

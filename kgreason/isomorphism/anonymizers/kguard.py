@@ -22,19 +22,21 @@ from kgreason.base.progress import Progress
 from kgreason.base.records import record
 from kgreason.graph.induced.derivation import InducedReasoner
 from kgreason.graph.knowledge_graph import KnowledgeGraph
-from kgreason.graph.subgraphs.enumeration import small_components
+from kgreason.graph.subgraphs.enumeration import connected_subgraphs, small_components
 from kgreason.graph.subgraphs.member_pools import MOST
 from kgreason.graph.subgraphs.ordered_adjacency import undirected
 from kgreason.isomorphism.anonymizers.assembly import Pairs, assemble, is_symmetric, ties_to_largest
 from kgreason.isomorphism.anonymizers.augmentation import Augmentation, ForbiddenDegrees
 from kgreason.isomorphism.anonymizers.frequent_degrees import FrequentDegrees
+from kgreason.isomorphism.anonymizers.kept_additions import with_kept
 from kgreason.isomorphism.anonymizers.klone import Klone
 from kgreason.isomorphism.anonymizers.natural_cover import Cover, Lack
 from kgreason.isomorphism.anonymizers.plans import MORE, PlanJudge, choose, unique_degrees
 from kgreason.isomorphism.anonymizers.template_copies import TemplateCopies
 from kgreason.isomorphism.anonymizers.weight_density import forget_tables
 from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
-from kgreason.isomorphism.definition import Augmented, Guarantee, Plan
+from kgreason.isomorphism.definition import Augmented, Earlier, Guarantee, Plan
+from kgreason.isomorphism.settings import MAX_STORED
 from kgreason.language.check.checked_program import CheckedProgram
 
 _ATTEMPTS = 4  # attempts to find small additions, if there is time
@@ -53,7 +55,8 @@ Lacks = Sequence[tuple[Cover, Lack]]
 class Kguard:
     """Anonymizer for the subgraphs of given sizes, at most 6; smaller components are attacked as a whole.
 
-    With `degrees`, at least k vertices have each pair of in- and out-degree, as far as that is possible.
+    With `degrees`, at least k vertices have each pair of in- and out-degree, as far as that is possible. After an
+    `earlier` release, its additions stay (module `kept_additions`); copies are followed by copies.
     """
 
     k: int
@@ -62,6 +65,7 @@ class Kguard:
     max_subgraphs: int
     plans: int | None = None
     degrees: bool = False
+    earlier: Earlier | None = None
 
     def augment(
         self, graph: KnowledgeGraph, rules: CheckedProgram, rng: np.random.Generator, progress: Progress
@@ -71,15 +75,19 @@ class Kguard:
             raise AnonymizationError(
                 f"KGUARD handles k up to {MOST + 1}, not {self.k}", hint="KLONE handles every k"
             )
+        if self.earlier is not None and self.earlier.copies:
+            return Klone(self.k, self.trials, self.earlier).augment(graph, rules, rng, progress)
         noising = WeightNoising.fit(graph, rules, self.trials)
-        noised = noising.originals(rng, progress)
+        noised, serials = noising.originals(rng, progress), None
+        if self.earlier is not None:
+            noised, serials = with_kept(noised, self.earlier, noising, max(self.sizes), rng)
         reasoner = InducedReasoner(noised, rules)
-        covers = self._covers(noised, reasoner, rng, progress)
+        covers = self._covers(graph, noised, reasoner, rng, progress)
         total = sum(cover.count for cover in covers)
         judge = PlanJudge(graph, rules)
         judged = judge.derives, self.degrees
         search = _AdditionSearch(noising, noised, reasoner, covers, self.k, *judged, rng, progress)
-        found = search.plans(self.plans, _EFFORT // max(1, total + _VERTEX_EFFORT * graph.n))
+        found = search.plans(self.plans, _EFFORT // max(1, total + _VERTEX_EFFORT * noised.n))
         if not found:
             progress.note("KLONE adds no more than this would: it is used instead")
             return Klone(self.k, self.trials).augment(graph, rules, rng, progress)
@@ -111,16 +119,36 @@ class Kguard:
         forget_tables()
         *also, x = sorted(self.sizes)
         guarantee, known = Guarantee(self.k, x, tuple(also)), noising.judge.known
-        return Augmented(augmented, guarantee, figures, originals=graph.n, answers=known, plans=plans)
+        if serials is not None:
+            new = np.arange(augmented.n - noised.n)
+            assert self.earlier is not None
+            serials = np.append(serials, 1 + int(self.earlier.serial.max(initial=0)) + new)
+        return Augmented(
+            augmented,
+            guarantee,
+            figures,
+            originals=graph.n,
+            answers=known,
+            plans=plans,
+            serials=serials,
+        )
 
     def _covers(
-        self, graph: KnowledgeGraph, reasoner: InducedReasoner, rng: np.random.Generator, progress: Progress
+        self,
+        original: KnowledgeGraph,
+        graph: KnowledgeGraph,
+        reasoner: InducedReasoner,
+        rng: np.random.Generator,
+        progress: Progress,
     ) -> list[Cover]:
+        """Attacked subgraphs of the original, of each size, in the graph that has additions already."""
         need, covers = self.k - 1, []
-        whole = {rows.shape[1]: rows for rows in small_components(graph, max(self.sizes))}
+        whole = {rows.shape[1]: rows for rows in small_components(original, max(self.sizes))}
         for x in sorted({*self.sizes, *whole}):
             progress.step(f"Classifying subgraphs of {x} vertices")
             targets, limit = (None, self.max_subgraphs) if x in self.sizes else (whole[x], None)
+            if targets is None and self.earlier is not None:
+                targets = connected_subgraphs(original, x, min(self.max_subgraphs, MAX_STORED))
             covers.append(Cover(graph, reasoner, x, targets, need, rng, limit))
         return [cover for cover in covers if cover.count]
 

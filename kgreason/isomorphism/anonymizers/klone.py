@@ -30,16 +30,20 @@ from kgreason.isomorphism.anonymizers.degree_distributions import (
     partnered,
 )
 from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
-from kgreason.isomorphism.definition import Augmented, Guarantee
+from kgreason.isomorphism.definition import Augmented, Earlier, Guarantee
 from kgreason.language.check.checked_program import CheckedProgram
 
 
 @dataclass(frozen=True)
 class Klone:
-    """Anonymizer that protects every x by k copies, the original included."""
+    """Anonymizer that protects every x by k copies, the original included.
+
+    After an `earlier` release, of as many copies, its edges between copies stay: copies change with the original only.
+    """
 
     k: int
     trials: int
+    earlier: Earlier | None = None
 
     def augment(
         self, graph: KnowledgeGraph, rules: CheckedProgram, rng: np.random.Generator, progress: Progress
@@ -50,10 +54,12 @@ class Klone:
         noised = noising.originals(rng, progress)
         progress.step("Tying the copies together")
         symmetric = is_symmetric(graph)
-        synthetic, new = self._synthetic_edges(graph, symmetric, rng)
+        kept, relation = self._kept(graph, symmetric=symmetric)
+        synthetic, new = self._synthetic_edges(graph, symmetric, kept, rng)
+        relation = np.append(relation, np.full(len(synthetic[0]) - len(relation), -1))
         copies = {name: _copies(noised, name, self.k) for name in graph.relations}
         n = self.k * graph.n + new
-        augmented, fixed = assemble(noised, n, copies, synthetic, rng, symmetric=symmetric)
+        augmented, fixed = assemble(noised, n, copies, synthetic, rng, symmetric=symmetric, relation=relation)
         check_diversity(augmented, [np.arange(self.k * graph.n).reshape(self.k, graph.n)])
         figures = {
             "vertices": graph.n,
@@ -68,19 +74,39 @@ class Klone:
         found, known = Guarantee(self.k, None), noising.judge.known
         return Augmented(weighed, found, figures, originals=graph.n, copies=copied, answers=known)
 
+    def _kept(self, graph: KnowledgeGraph, *, symmetric: bool) -> tuple[Pairs, Vertices]:
+        """Edges between copies in the earlier release whose vertices still exist, and the numbers of their relations.
+
+        In a symmetric graph, of an edge and its reverse only one is in the result.
+        """
+        none = np.empty(0, dtype=np.int64)
+        found = [(none, none, none)]
+        if self.earlier is not None:
+            number = {name: v for v, name in enumerate(graph.labels.tolist())}
+            place = np.array([number.get(name, -1) for name in self.earlier.names], dtype=np.int64)
+            place = np.where((place >= 0) & (self.earlier.copy >= 0), place + self.earlier.copy * graph.n, -1)
+            for of, name in enumerate(graph.relations):
+                relation = self.earlier.graph.relations[name]
+                ends = place[np.stack([relation.source, relation.target])[:, self.earlier.synthetic[name]]]
+                there = (ends >= 0).all(axis=0) & ((ends[0] < ends[1]) | (not symmetric))
+                found.append((*ends[:, there], np.full(np.count_nonzero(there), of)))
+        source, target, relations = map(np.concatenate, zip(*found, strict=True))
+        return (source, target), relations
+
     def _synthetic_edges(
-        self, graph: KnowledgeGraph, symmetric: bool, rng: np.random.Generator
+        self, graph: KnowledgeGraph, symmetric: bool, kept: Pairs, rng: np.random.Generator
     ) -> tuple[Pairs, int]:
-        """Sources and targets of the synthetic edges, and the number of new vertices they need."""
+        """Sources and targets of the synthetic edges, the kept ones first, and the number of new vertices they need."""
         # In a symmetric graph the reverses are added later: a vertex then has one degree, and each edge it lacks is
         # directed at random.
         n, k = graph.n, self.k
-        tied = connect_components(graph, k, rng)
+        order = rng.permutation(k)
+        tied = connect_components(graph, k, exchanged(kept, n, k, np.argsort(order)), rng)
         missing = (
             self._missing_halves(graph, tied, rng) if symmetric else self._missing_degrees(graph, tied, rng)
         )
         (source, target), new = partnered(missing, tied, graph.m / max(n, 1), rng, symmetric=symmetric)
-        return exchanged((np.append(tied[0], source), np.append(tied[1], target)), n, k, rng), new
+        return exchanged((np.append(tied[0], source), np.append(tied[1], target)), n, k, order), new
 
     def _missing_degrees(
         self, graph: KnowledgeGraph, tied: Pairs, rng: np.random.Generator
@@ -109,7 +135,31 @@ class Klone:
         return chosen, chosen - current
 
 
-def connect_components(graph: KnowledgeGraph, k: int, rng: np.random.Generator) -> Pairs:
+def connect_components(graph: KnowledgeGraph, k: int, kept: Pairs, rng: np.random.Generator) -> Pairs:
+    """Edges between different copies that connect the components of all copies: those that are kept, and random ones."""
+    tree = _random_tree(graph, k, rng)
+    if not len(kept[0]):
+        return tree
+    root = np.arange(k * graph.n)
+
+    def find(v: int) -> int:
+        while root[v] != v:
+            root[v] = v = root[root[v]]
+        return v
+
+    count, component = graph.components()
+    pieces = (component + count * np.arange(k)[:, None]).reshape(-1)
+    needed = np.zeros(len(kept[0]) + len(tree[0]), dtype=np.bool_)
+    edges = tuple(np.append(one, other) for one, other in zip(kept, tree, strict=True))
+    for i, (u, v) in enumerate(pieces[np.stack(edges)].T.tolist()):
+        if needed_here := find(u) != find(v):
+            root[find(u)] = find(v)
+        needed[i] = needed_here
+    needed[: len(kept[0])] = True
+    return edges[0][needed], edges[1][needed]
+
+
+def _random_tree(graph: KnowledgeGraph, k: int, rng: np.random.Generator) -> Pairs:
     """Random edges between different copies that connect the components of all copies into one tree."""
     n = graph.n
     count, component = graph.components()
@@ -135,13 +185,13 @@ def connect_components(graph: KnowledgeGraph, k: int, rng: np.random.Generator) 
     return np.where(forth, a, b).astype(np.int64), np.where(forth, b, a).astype(np.int64)
 
 
-def exchanged(edges: Pairs, n: int, k: int, rng: np.random.Generator) -> Pairs:
-    """Permute the copies of the ends of synthetic edges at random; vertices from n k on keep their numbers.
+def exchanged(edges: Pairs, n: int, k: int, order: Vertices) -> Pairs:
+    """Replace copy c of the ends of synthetic edges by ``order[c]``; vertices from n k on keep their numbers.
 
-    The copies differ only in these edges, whose choice favours copies by number. Without the permutation the original
-    would be the least favoured copy.
+    The copies differ only in these edges, whose choice favours copies by number. Without a random permutation the
+    original would be the least favoured copy.
     """
-    shift = np.append((rng.permutation(k) - np.arange(k)) * n, 0)
+    shift = np.append((order - np.arange(k)) * n, 0)
     source, target = (ends + shift[np.minimum(ends // max(n, 1), k)] for ends in edges)
     return source, target
 

@@ -130,6 +130,49 @@ class WeightNoising:
             drawings[name] = Drawing(name, relation, sample, self._bound(name), cuts, rng, forbidden=None)
         return graph.with_weights({n: d.run() / GRID for n, d in drawings.items()})
 
+    def again(
+        self, graph: KnowledgeGraph, fixed: Mapping[str, int], rng: np.random.Generator
+    ) -> KnowledgeGraph:
+        """Draw other weights, on the same sides of thresholds, for the edges after the `fixed` ones of each relation.
+
+        Weights that exceed the bound of incoming sums are lowered.
+        """
+        found = {}
+        for name in self.densities:
+            r, start = graph.relations[name], fixed[name]
+            if len(r) == start:
+                continue
+            weight, rest = weights_of(r), r.take(np.arange(start, len(r)))
+            if start and self._constant(name):
+                found[name] = np.full(len(r), weight[0])
+                continue
+            cuts = self._thresholds.get(name, NO_THRESHOLDS)
+            drawing = Drawing(name, rest, self.densities[name], None, cuts, rng, forbidden=rest.weight)
+            units = np.append(in_units(weight[:start]), drawing.run())
+            if (bound := self._bound(name)) is not None:
+                units[start:] = self._within_room(name, r, units, start, bound, 1, rng)
+            found[name] = np.append(weight[:start], units[start:] / GRID)
+        return graph.with_weights(found)
+
+    def _within_room(
+        self,
+        name: str,
+        relation: Relation,
+        units: Units,
+        fixed: int,
+        bound: int,
+        alike: int,
+        rng: np.random.Generator,
+    ) -> Units:
+        """Weights after the `fixed` ones, lowered to the room that those leave below the bound of incoming sums."""
+        target = relation.target
+        used = np.bincount(target[:fixed], weights=units[:fixed], minlength=target.max(initial=-1) + 1)
+        room = bound - used.astype(np.float64)
+        usual, levels = np.sort(units[:fixed]), self.densities[name].levels
+        lowered = fitted_room(units[fixed:], target[fixed:], room, usual, levels, rng, alike)
+        check_sums(np.append(units[:fixed], lowered), target, bound, name)
+        return lowered
+
     def synthetic(
         self,
         augmented: KnowledgeGraph,
@@ -289,12 +332,7 @@ class WeightNoising:
             return np.full(len(relation), weight[0])
         units[fixed:] = self._like(name, units[:fixed], len(relation) - fixed, alike, rng)
         if bound is not None:
-            target = relation.target
-            used = np.bincount(target[:fixed], weights=units[:fixed], minlength=target.max(initial=-1) + 1)
-            room = bound - used.astype(np.float64)
-            usual, levels = np.sort(units[:fixed]), self.densities[name].levels
-            units[fixed:] = fitted_room(units[fixed:], target[fixed:], room, usual, levels, rng, alike)
-            check_sums(units, target, bound, name)
+            units[fixed:] = self._within_room(name, relation, units, fixed, bound, alike, rng)
         return np.concatenate([weight[:fixed], units[fixed:] / GRID])
 
     def _like(self, name: str, present: Units, size: int, alike: int, rng: np.random.Generator) -> Units:

@@ -154,8 +154,8 @@ def faults_of_copies(
     """Reasons why stated copies do not give every subgraph k occurrences; empty if they do.
 
     `attacked` is the original without the left-out edges; `copies` are those of its vertices, int64, shape (K - 1, n)
-    with K >= k. Edges inside a copy must be the same in each; unless `whole`, those between two components of `attacked`
-    need not.
+    with K >= k. Edges inside a copy must be the same in each; those between two components only if the copies are
+    compared as a `whole`.
 
     Examples
     --------
