@@ -28,7 +28,7 @@ from kgreason.graph.subgraphs.ordered_adjacency import undirected
 from kgreason.isomorphism.anonymizers.assembly import Pairs, assemble, is_symmetric, ties_to_largest
 from kgreason.isomorphism.anonymizers.augmentation import Augmentation, ForbiddenDegrees
 from kgreason.isomorphism.anonymizers.frequent_degrees import FrequentDegrees
-from kgreason.isomorphism.anonymizers.kept_additions import with_kept
+from kgreason.isomorphism.anonymizers.kept_additions import released_weights, with_kept
 from kgreason.isomorphism.anonymizers.klone import Klone
 from kgreason.isomorphism.anonymizers.natural_cover import Cover, Lack
 from kgreason.isomorphism.anonymizers.plans import MORE, PlanJudge, choose, unique_degrees
@@ -78,9 +78,12 @@ class Kguard:
         if self.earlier is not None and self.earlier.copies:
             return Klone(self.k, self.trials, self.earlier).augment(graph, rules, rng, progress)
         noising = WeightNoising.fit(graph, rules, self.trials)
-        noised, serials = noising.originals(rng, progress), None
-        if self.earlier is not None:
-            noised, serials = with_kept(noised, self.earlier, noising, max(self.sizes), rng)
+        if self.earlier is None:
+            noised, serials = noising.originals(rng, progress), None
+        else:
+            known = released_weights(graph, self.earlier)
+            noised = noising.originals(rng, progress, known)
+            noised, serials = with_kept(noised, self.earlier, known, noising, max(self.sizes), rng)
         reasoner = InducedReasoner(noised, rules)
         covers = self._covers(graph, noised, reasoner, rng, progress)
         total = sum(cover.count for cover in covers)

@@ -143,7 +143,9 @@ class Cover:
         members, classes = self.candidates()
         pools = diverse(members, classes, count, self.turns, ranks, width)
         if self._targets is not None:
-            return self._lacking(pools, *self._attacked)
+            targets, classes = self._attacked
+            poor = ~pools.finds(targets, classes, self.need)
+            return self._lacking(pools, targets[poor], classes[poor])
         poor = ~pools.finds(self.members, self.classes, self.need)
         size = np.maximum(np.bincount(self.classes, minlength=count), 1)
         share = np.bincount(self.classes[poor], minlength=count) / size

@@ -109,6 +109,18 @@ class Drawing:
             check_sums(units, self.target, self.bound, self.name)
         return units
 
+    def start(self, known: Weights | None) -> tuple[Units | None, Flags | None]:
+        """Initial weights and the rows to redraw, for `run`, if some weights are `known`; others are NaN, shape (m,)."""
+        if known is None:
+            return None, None
+        missing = np.isnan(known)
+        units = in_units(np.where(missing, 0.0, known))
+        rows = np.arange(len(units))
+        wrong = missing | self._clashing(rows, units) | self._strayed(rows, units)
+        if self.bound is not None:
+            wrong |= (np.bincount(self.target, weights=units) > self.bound)[self.target]
+        return units, _sharing(self.target if self.summed else self.pair, wrong)
+
     def again(self, size: int, redraws: Sequence[tuple[Flags, int]]) -> Units:
         """Weights of independent further draws, equally many for each edge, with the distribution of the first draw.
 

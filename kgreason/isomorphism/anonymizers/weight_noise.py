@@ -77,21 +77,25 @@ class WeightNoising:
         }
         return cls(graph, program, densities, trials)
 
-    def originals(self, rng: np.random.Generator, progress: Progress) -> KnowledgeGraph:
+    def originals(
+        self, rng: np.random.Generator, progress: Progress, known: Mapping[str, Weights] | None = None
+    ) -> KnowledgeGraph:
         """Give every original edge a new weight, if possible on the same sides of all rule thresholds.
 
         No edge keeps its weight, and no new weight of parallel edges equals any old weight of their pair of vertices,
-        so that no permutation of them keeps a weight.
+        so that no permutation of them keeps a weight. Edges have the weights of an earlier release, as far as these are
+        `known` (not NaN) and satisfy the conditions; other edges into the same vertex then have new ones.
         """
         within = self._within_bounds(rng, progress)
         old = self.graph if within is None else within.graph
         drawings = {n: self._drawing(n, old.relations[n], rng) for n in self._names(self.graph)}
         self.drawings.update(drawings)
+        starts = {n: d.start((known or {}).get(n)) for n, d in drawings.items()}
         made: dict[KnowledgeGraph, tuple[KnowledgeGraph, Rows, int]] = {}
 
         def drawn() -> KnowledgeGraph:
             constant = {n: self._constant_weights(n, rng) for n in self.densities if n not in drawings}
-            return self.graph.with_weights(constant | {n: d.run() / GRID for n, d in drawings.items()})
+            return self.graph.with_weights(constant | {n: d.run(*starts[n]) / GRID for n, d in drawings.items()})
 
         def redrawn(current: KnowledgeGraph, rows: Rows, attempt: int) -> KnowledgeGraph:
             near = min(_NEARER * (attempt + 1), NEAR)
@@ -131,11 +135,15 @@ class WeightNoising:
         return graph.with_weights({n: d.run() / GRID for n, d in drawings.items()})
 
     def again(
-        self, graph: KnowledgeGraph, fixed: Mapping[str, int], rng: np.random.Generator
+        self,
+        graph: KnowledgeGraph,
+        fixed: Mapping[str, int],
+        rows: Mapping[str, Rows],
+        rng: np.random.Generator,
     ) -> KnowledgeGraph:
-        """Draw other weights, on the same sides of thresholds, for the edges after the `fixed` ones of each relation.
+        """Draw other weights, on the same sides of thresholds, for some edges after the `fixed` ones of each relation.
 
-        Weights that exceed the bound of incoming sums are lowered.
+        `rows` marks them among all edges. Weights that exceed the bound of incoming sums are lowered.
         """
         found = {}
         for name in self.densities:
@@ -148,7 +156,8 @@ class WeightNoising:
                 continue
             cuts = self._thresholds.get(name, NO_THRESHOLDS)
             drawing = Drawing(name, rest, self.densities[name], None, cuts, rng, forbidden=rest.weight)
-            units = np.append(in_units(weight[:start]), drawing.run())
+            units = in_units(weight)
+            units[start:] = drawing.run(units[start:], rows[name][start:])
             if (bound := self._bound(name)) is not None:
                 units[start:] = self._within_room(name, r, units, start, bound, 1, rng)
             found[name] = np.append(weight[:start], units[start:] / GRID)
