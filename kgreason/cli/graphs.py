@@ -86,6 +86,19 @@ def anonymize(rules: Path, data: Sequence[str], **asked: Any) -> int:
         "The private folder, or the certificate.json in it: look the images up there, search for none.",
     ),
     option(
+        "--after DIR",
+        Path,
+        "Private folder of the release before in a series: decide also which subgraphs keep k occurrences for an attacker "
+        "who joins the releases. --mapping then names the private folder of this release.",
+    ),
+    option(
+        "--window N",
+        int,
+        "With --after: number of consecutive releases that are joined.",
+        Settings.window,
+        least=2,
+    ),
+    option(
         "--sample N",
         int,
         "Decide only N connected subgraphs, drawn uniformly at random, and estimate δ with a 95 % confidence interval: "
@@ -132,6 +145,10 @@ def verify(
     known = one_mapping(mapping)
     check_releases([release], [] if known is None else [known])
     original, certificate = sources(data), asked["certificate"]
+    after, window = asked["after"], asked["window"]
+    if after is not None and (known is None or model != "kx-isomorphism"):
+        what = "a series is of releases under a mapping, and of no other model"
+        raise CallError(what, hint="say --mapping with the private folder of this release")
     _tell_promise(release, model)
     program = load_rules(rules, bound=original)
     chosen = {name: asked[name] for name in ("k", "x", "also", "sample", "seed", "max_subgraphs")} | {
@@ -154,6 +171,9 @@ def verify(
                 proof = read_certificate(certificate, pair, Files(named, known))
             graphs = pair.original, released, pair.mapping
             verdict = assessment.verify(*graphs, program, parts=pair.parts, certificate=proof, **chosen)
+        if after is not None:
+            chosen_sizes = asked["k"], asked["x"], window, asked["seed"]
+            verdict = _with_series(verdict, program, release, released, (known, after), *chosen_sizes, shown)
         found = _with_files(verdict, program, release, released, known_pair, shown)
     return print_verdict(found, terminal.verdict_rows, as_json=as_json)
 
@@ -201,6 +221,8 @@ def _tell_promise(release: str, model: str) -> None:
     claim = claim_of(file.read_text(encoding="utf-8", errors="replace")) if file.is_file() else None
     if claim is None or (promised := claim.guarantee).model != model:
         return
+    if claim.series and given("after") is None:
+        tell(f"the release says that {claim.series}: --after PRIVATE, of the release before, asks for that")
     sizes = [] if promised.x is None else [*promised.also, promised.x]
     others = given("k") is None and promised.k != Settings.k
     others |= given("x") is None and bool(sizes) and sizes != [Settings.x]
@@ -210,6 +232,36 @@ def _tell_promise(release: str, model: str) -> None:
         says, asks = (f"k = {promised.k}, x = {x}", f" -x {x}") if x else (f"k = {promised.k}", "")
         says += f", {' and '.join(KNOWN[one] for one in promised.further)}" if more else ""
         tell(f"the release says {says}: -k {promised.k}{asks}{more} asks for that")
+
+
+def _with_series(
+    verdict: Verdict,
+    program: CheckedProgram,
+    release: str,
+    released: KnowledgeGraph,
+    private: tuple[Path, Path],
+    k: int,
+    x: Any,
+    window: int,
+    seed: int | None,
+    progress: Progress,
+) -> Verdict:
+    """Besides, which subgraphs keep k occurrences for who joins the release with earlier ones.
+
+    `private` are the private folders of this release and of the one before.
+    """
+    from kgreason.isomorphism.assessment import verify_series
+    from kgreason.isomorphism.folder import claim_of
+    from kgreason.release.folder_contents import readme_text
+
+    joined = verify_series(released, *private, program, k=k, x=x, window=window, seed=seed, progress=progress)
+    item, found = joined
+    claim = claim_of(readme_text(Path(release))) if Path(release).is_dir() else None
+    if claim is not None and claim.series and claim.series != str(found):
+        item = replace(
+            item, holds=False, given_up=False, detail=f"{item.detail}; README.txt says: {claim.series}"
+        )
+    return replace(verdict, items=(*verdict.items, item), joined=found)
 
 
 def _with_files(

@@ -145,10 +145,11 @@ class Isomorphism(Family[Release, Pair, Anonymization]):
         )
         if self.series is not None and self.series.window:
             window = dated([*self.series.window, self._in_series(made, read)])
-            joined = joined_occurrences(
+            item, joined = joined_occurrences(
                 window, self.program, guarantee.k, self.sizes, self.run.generator, self.progress
             )
-            verdict = replace(verdict, items=(*verdict.items, joined))
+            verdict = replace(verdict, items=(*verdict.items, item), joined=joined)
+            self.clock.lap("series")
         results = verdict, read.original, made, found, self.program.derived
         return Anonymization(*results, seconds=self.clock.laps, run=self.run)
 
@@ -160,7 +161,9 @@ class Isomorphism(Family[Release, Pair, Anonymization]):
         """Return what the public folder must hold."""
         guarantee, original = found.release.guarantee, read.original
         kept = original.m - guarantee.cut - guarantee.deleted
-        claim = Claim(guarantee, found.verdict.sizes, synthetic_words(read.released, kept, original.n))
+        joined = "" if found.verdict.joined is None else str(found.verdict.joined)
+        synthetic = synthetic_words(read.released, kept, original.n)
+        claim = Claim(guarantee, found.verdict.sizes, synthetic, joined)
         return contents_of(self.program, self._fitting(found.release.graph), read.released, claim)
 
     def certify(self, found: Anonymization, read: Pair, public: Path, private: Path) -> None:
@@ -190,7 +193,8 @@ def choose(
 ) -> Anonymizer:
     """Return the anonymizer of settings; `sizes` of the attacked subgraphs ascend.
 
-    `further` are the further guarantees that it prepares (see `guaranteed`), `earlier` is the release before in a series.
+    `further` are the further guarantees that it prepares (see `guaranteed`), `earlier` is the release before in a
+    series.
 
     Raises
     ------

@@ -125,7 +125,7 @@ class Earlier:
     copy
         0 for originals, j for the j-th copy of an original vertex, -1 for other synthetic vertices; int64, shape (n,).
     serial
-        Number of each other synthetic vertex in the series, from 1; 0 for all vertices that are none. int64, shape (n,).
+        Number of each other synthetic vertex in the series, from 1; 0 for originals and copies. int64, shape (n,).
     synthetic
         Whether each edge is neither original nor copied, by relation; bool, shape (m,).
     """
@@ -166,7 +166,7 @@ class Augmented:
     plans
         Plans that were considered, if there are any.
     serials
-        Number in the series of each synthetic vertex, int64, from 1; `None`: the vertices are copies, or the first ones.
+        Number in the series of each synthetic vertex, int64, from 1; `None`: they are copies, or the first ones.
     """
 
     graph: KnowledgeGraph

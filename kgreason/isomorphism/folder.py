@@ -86,11 +86,12 @@ def public_rules(program: CheckedProgram, layout: Layout | None = None) -> str:
 
 @record
 class Claim:
-    """Statements of ``README.txt``: a guarantee, the checked x, and the synthetic shares, both in words."""
+    """Statements of ``README.txt``: guarantee; in words the checked x, synthetic shares, and what a series keeps."""
 
     guarantee: Guarantee
     sizes: str
     synthetic: str
+    series: str = ""
 
 
 def contents_of(
@@ -108,7 +109,7 @@ def contents_of(
     checked = "" if made.guarantee.model == "k-iso" else f" for {made.sizes}"
     weighted = any(relation.weight is not None for relation in released.relations.values())
     edges = tuple(released.relations), program.derived
-    promise = Promise.of(made.guarantee, made.sizes, *edges, made.synthetic)
+    promise = Promise.of(made.guarantee, made.sizes, *edges, made.synthetic, made.series)
     readme = partial(_readme, program, promise, layout, checked, weighted) if claim else None
     report = partial(public_report, released, promise)
     return Contents(layout.files, write, readme, report, (RULES,), released.n + released.m, checked)
@@ -167,6 +168,7 @@ def _readme(
         checked=f"Confirmed by an exact check{checked}.\n" if holds else "",
         promise=(K_ISO if baseline else KX_ISOMORPHISM).format(k=promise.k)
         + "".join(FURTHER[one].format(k=promise.k) for one in promise.further[-1:]),
+        series=f"{_wrapped(f'Series: {promise.series}.')}\n\n" if promise.series else "",
         unprotected=_wrapped(f"NOT PROTECTED: {promise.unprotected}"),
         synthetic=_wrapped(f"Synthetic: {promise.synthetic}. {synthetic_note(promise)}"),
         files=_files(layout),
@@ -189,7 +191,8 @@ def claim_of(text: str) -> Claim | None:
     >>> str(found.guarantee), found.sizes
     ('(3,4)-isomorphism', 'x = 4')
     """
-    stated, checked, synthetic = (pattern.search(text) for pattern in (_GUARANTEE, _CHECKED, _SYNTHETIC))
+    patterns = _GUARANTEE, _CHECKED, _SYNTHETIC, _SERIES
+    stated, checked, synthetic, series = (pattern.search(text) for pattern in patterns)
     if not stated:
         return None
     words, sizes = stated[1], checked[1] if checked else ""
@@ -205,7 +208,12 @@ def claim_of(text: str) -> Claim | None:
     ascending = all(part == sorted(set(part)) for part in (numbers[1:], checked_sizes))
     if not ascending or str(guarantee) != words:
         return None
-    return Claim(guarantee, sizes, synthetic[1] if synthetic else "")
+    return Claim(
+        guarantee,
+        sizes,
+        synthetic[1] if synthetic else "",
+        " ".join(series[1].split()) if series else "",
+    )
 
 
 _SIZES = r"every x|x = [1-8](?:, [1-8])*(?: and fewer \(the rules commute\))?"
@@ -218,6 +226,7 @@ _GUARANTEE = re.compile(
 )
 _CHECKED = re.compile(rf"check(?:ed)? for ({_SIZES})(?:\.$| and does NOT hold,)", re.MULTILINE)
 
+_SERIES = re.compile(r"^Series: ([^.]*(?:\.[0-9][^.]*)?)\.$", re.MULTILINE)
 _PART = r"(?:none|less than 1 %|about [0-9]{1,3} %)"
 _SYNTHETIC = re.compile(rf"^Synthetic: ({_PART} of the edges, {_PART} of the vertices)\.", re.MULTILINE)
 
@@ -256,7 +265,7 @@ TEXT = """Anonymized knowledge graph
 Guarantee: {guarantee}, for the edges {edges}.
 {checked}
 {promise}
-{unprotected}
+{series}{unprotected}
 
 {synthetic}
 

@@ -57,7 +57,9 @@ def private_report(result: Anonymization, run: Run, progress: Progress = SILENT)
     """Private report, with all results of `kgreason.anonymize`; it is secret."""
     original, release, verdict = result.original, result.release, result.verdict
     released, seeded = release.graph, run.seed is not None
-    promise = Promise.of(release.guarantee, verdict.sizes, tuple(released.relations), result.derived)
+    edges, joined = (tuple(released.relations), result.derived), verdict.joined
+    series = "" if joined is None else str(joined)
+    promise = Promise.of(release.guarantee, verdict.sizes, *edges, series=series)
     exposed = _exposures(result, run, progress)
     progress.step("Writing the report")
     sections = (
@@ -125,6 +127,12 @@ def verdict_figures(verdict: Verdict) -> Iterator[Figure]:
         yield Figure(
             "δ-anonymity, whatever degrees", str(verdict.alike), "better is 1", "δ-anonymity", note=note
         )
+    if (joined := verdict.joined) is not None:
+        unchanged, changed = (
+            f"{one.satisfied:,} of {one.total:,}" for one in (joined.unchanged, joined.changed)
+        )
+        note = "" if joined.unchanged.every else f"{unchanged}; of those that changed, {changed}"
+        yield Figure("Series", str(joined), "", "series", note=note)
     if verdict.edits is not None:
         yield Figure("Changes", str(verdict.edits), "better is less", "edits", key=True)
 
@@ -345,6 +353,8 @@ def public_report(
 
 def _limits(promise: Promise, weighted: bool) -> Iterator[tuple[str, str]]:
     yield "Synthetic edges and vertices", f"Synthetic are {promise.synthetic}. {synthetic_note(promise)}"
+    if promise.series:
+        yield "Series", f"{promise.series[0].upper()}{promise.series[1:]}."
     yield "Not protected", promise.unprotected[0].upper() + promise.unprotected[1:]
     if promise.within_parts:
         yield "Edges between parts", RULES["between"]

@@ -38,6 +38,8 @@ class Promise:
         Further guarantees.
     synthetic
         Shares of synthetic edges and vertices in words (`synthetic_words`).
+    series
+        What is kept for who joins the releases of a series, in words; empty for a single release.
     """
 
     text: str
@@ -48,6 +50,7 @@ class Promise:
     baseline: bool = False
     further: tuple[Further, ...] = ()
     synthetic: str = ""
+    series: str = ""
 
     @classmethod
     def of(
@@ -57,12 +60,13 @@ class Promise:
         edges: tuple[str, ...],
         derived: tuple[str, ...],
         synthetic: str = "",
+        series: str = "",
     ) -> Promise:
         """Create from a guarantee and the checked sizes."""
         baseline = guarantee.model == "k-iso"
         covered = edges if baseline else (*edges, *derived)
         cut, further = bool(guarantee.cut), guarantee.further
-        return cls(str(guarantee), guarantee.k, sizes, covered, cut, baseline, further, synthetic)
+        return cls(str(guarantee), guarantee.k, sizes, covered, cut, baseline, further, synthetic, series)
 
     @property
     def term(self) -> str:
@@ -85,7 +89,9 @@ class Promise:
         if " and fewer" in self.sizes:
             other = RULES["larger_parts"].format(self.sizes.split(" and fewer")[0])
         known = RULES["_".join(("unprotected", *self.further[-1:]))]
-        return f"{known}; {RULES['unprotected_always']}{other}."
+        again = RULES["unprotected_series" if self.series else "unprotected_again"]
+        again += RULES["unprotected_changed"] if "did not change" in self.series else ""
+        return f"{known}; {again}; {RULES['unprotected_always']}{other}."
 
     @property
     def degrees(self) -> str:

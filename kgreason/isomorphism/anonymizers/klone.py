@@ -136,7 +136,7 @@ class Klone:
 
 
 def connect_components(graph: KnowledgeGraph, k: int, kept: Pairs, rng: np.random.Generator) -> Pairs:
-    """Edges between different copies that connect the components of all copies: those that are kept, and random ones."""
+    """Edges between different copies that connect the components of all copies: the kept ones, and random ones."""
     tree = _random_tree(graph, k, rng)
     if not len(kept[0]):
         return tree

@@ -110,7 +110,7 @@ class Drawing:
         return units
 
     def start(self, known: Weights | None) -> tuple[Units | None, Flags | None]:
-        """Initial weights and the rows to redraw, for `run`, if some weights are `known`; others are NaN, shape (m,)."""
+        """Initial weights and rows to redraw, for `run`, if some weights are `known`; others are NaN, shape (m,)."""
         if known is None:
             return None, None
         missing = np.isnan(known)

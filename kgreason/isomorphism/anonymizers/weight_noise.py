@@ -95,7 +95,9 @@ class WeightNoising:
 
         def drawn() -> KnowledgeGraph:
             constant = {n: self._constant_weights(n, rng) for n in self.densities if n not in drawings}
-            return self.graph.with_weights(constant | {n: d.run(*starts[n]) / GRID for n, d in drawings.items()})
+            return self.graph.with_weights(
+                constant | {n: d.run(*starts[n]) / GRID for n, d in drawings.items()}
+            )
 
         def redrawn(current: KnowledgeGraph, rows: Rows, attempt: int) -> KnowledgeGraph:
             near = min(_NEARER * (attempt + 1), NEAR)

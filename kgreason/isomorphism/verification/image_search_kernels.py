@@ -225,9 +225,10 @@ def find_images(
 
     Targets (T, x) and members (M, x) are in canonical order; `turns` are the automorphisms of the canonical form, (F,
     x). Placement m * F + f puts vertex ``members[m, turns[f, p]]`` at position p. Two placements are apart if they
-    share no vertex and the vertices at each position differ in all traits, of which the label is the last. Consecutive targets with equal degrees
-    share their list of placements. After `patience` comparisons, a search stops to test by counts whether it can
-    succeed; after `budget` comparisons it is given up. Images that are found are written to `images`, shape (T, need).
+    share no vertex and the vertices at each position differ in all traits, of which the label is the last. Consecutive
+    targets with equal degrees share their list of placements. After `patience` comparisons, a search stops to test by
+    counts whether it can succeed; after `budget` comparisons it is given up. Images that are found are written to
+    `images`, shape (T, need).
 
     Returns the status of each target: 1 found, 0 no images exist (exact), -1 given up.
     """

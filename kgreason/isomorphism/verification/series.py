@@ -25,7 +25,7 @@ from kgreason.isomorphism.verification.checker import examine
 from kgreason.isomorphism.verification.population import Drawn, Population
 from kgreason.isomorphism.verification.release_index import ReleaseIndex
 from kgreason.isomorphism.verification.subgraph_visits import ENDLESS
-from kgreason.isomorphism.verification.verdict import Delta
+from kgreason.isomorphism.verification.verdict import Delta, Joined
 from kgreason.language.check.checked_program import CheckedAtom, CheckedProgram, CheckedRule
 from kgreason.release.verdicts import Item, judged, listing
 
@@ -65,7 +65,7 @@ def joined_occurrences(
     sizes: Sequence[int],
     rng: np.random.Generator,
     progress: Progress = SILENT,
-) -> Item:
+) -> tuple[Item, Joined]:
     """Condition ``series``: subgraphs that did not change keep k occurrences over all releases of a window.
 
     If all releases are k copies of their originals, the condition is that the copies are the same ones in each; then
@@ -83,7 +83,9 @@ def joined_occurrences(
     if all(one.copies is not None for one in series):
         faults = listing(_faults(series, k))
         holds = f"the same {k} copies of each vertex are in {many}, apart from each other"
-        return judged(SERIES, faults, f"the copies are not the same ones in {many}", holds)
+        every = Delta(0, 0, every=not faults)
+        item = judged(SERIES, faults, f"the copies are not the same ones in {many}", holds)
+        return item, Joined(k, len(series), every, every)
     same, other, words = Delta(0, 0), Delta(0, 0), tuple[str, ...]()
     window = _Window(series, rules)
     for size in sizes:
@@ -97,7 +99,8 @@ def joined_occurrences(
     )
     sampled = " (a random sample)" * any(one.sampled for one in (same, other))
     lost = same.total - same.satisfied
-    return Item(SERIES, not lost, detail + sampled, words, given_up=bool(lost))
+    item = Item(SERIES, not lost, detail + sampled, words, given_up=bool(lost))
+    return item, Joined(k, len(series), same, other)
 
 
 def _faults(series: Sequence[Dated], k: int) -> list[str]:

@@ -181,6 +181,42 @@ class Edits:
         return f"{self.vertices:,} vertices added, {self.inserted:,} edges inserted, {self.deleted:,} edges deleted"
 
 
+@record
+class Joined:
+    """What an attacker who joins the releases of a window finds.
+
+    Attributes
+    ----------
+    k, window
+        Number of occurrences; number of joined releases.
+    unchanged, changed
+        δ of the attacked subgraphs that have the same edges in all originals of the window, and of the others.
+
+    Examples
+    --------
+    >>> print(Joined(3, 2, Delta(998, 1_000), Delta(0, 7)))
+    99.8 % of the subgraphs that did not change keep 3 occurrences for an attacker who joins the last 2 releases
+    """
+
+    k: int
+    window: int
+    unchanged: Delta
+    changed: Delta
+
+    def __str__(self) -> str:
+        who = f"for an attacker who joins the last {self.window} releases"
+        if self.unchanged.every:
+            return f"every subgraph keeps {self.k} occurrences {who}"
+        share = "all" if self.unchanged.value == 1 else f"{math.floor(1000 * self.unchanged.value) / 10} %"
+        about = "about " * self.unchanged.sampled
+        return f"{about}{share} of the subgraphs that did not change keep {self.k} occurrences {who}"
+
+    def as_dict(self) -> dict[str, object]:
+        """Return a JSON-serializable dict."""
+        shares = {"unchanged": self.unchanged.as_dict(), "changed": self.changed.as_dict()}
+        return {"k": self.k, "window": self.window, **shares}
+
+
 @dataclass(frozen=True)
 class Verdict(Examined, Displayed):
     """Verdict of the checker on a release: (k,x)-isomorphism, or k-isomorphism.
@@ -207,6 +243,8 @@ class Verdict(Examined, Displayed):
         With ``"k-iso"``: δ-anonymity without degree diversity.
     edits
         With ``"k-iso"``, if the original is known: numbers of changes.
+    joined
+        For a release of a series that was joined with earlier ones: the share of the subgraphs that keep k occurrences.
     certificate
         Images of all attacked subgraphs, if all have some.
     """
@@ -222,6 +260,7 @@ class Verdict(Examined, Displayed):
     model: Model = "kx-isomorphism"
     alike: Delta | None = None
     edits: Edits | None = None
+    joined: Joined | None = None
     certificate: Certificate | None = field(default=None, compare=False, repr=False)
 
     def __repr__(self) -> str:
@@ -256,7 +295,7 @@ class Verdict(Examined, Displayed):
 
     def as_dict(self) -> dict[str, Any]:
         """Return a JSON-serializable dict."""
-        figures = {"delta_alike": self.alike, "edits": self.edits}  # of k-Iso
+        figures = {"delta_alike": self.alike, "edits": self.edits, "series": self.joined}
         return {
             "model": self.model,
             "k": self.k,
