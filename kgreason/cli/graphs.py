@@ -88,8 +88,8 @@ def anonymize(rules: Path, data: Sequence[str], **asked: Any) -> int:
     option(
         "--after DIR",
         Path,
-        "Private folder of the release before in a series: decide also which subgraphs keep k occurrences for an attacker "
-        "who joins the releases. --mapping then names the private folder of this release.",
+        "Private folder of the release before in a series: decide also which subgraphs keep k occurrences for an "
+        "attacker who joins the releases. --mapping then names the private folder of this release.",
     ),
     option(
         "--window N",
@@ -172,8 +172,9 @@ def verify(
             graphs = pair.original, released, pair.mapping
             verdict = assessment.verify(*graphs, program, parts=pair.parts, certificate=proof, **chosen)
         if after is not None:
-            chosen_sizes = asked["k"], asked["x"], window, asked["seed"]
-            verdict = _with_series(verdict, program, release, released, (known, after), *chosen_sizes, shown)
+            assert known is not None
+            numbers = asked["k"], asked["x"], window, asked["seed"]
+            verdict = _with_series(verdict, program, release, released, (known, after), *numbers, shown)
         found = _with_files(verdict, program, release, released, known_pair, shown)
     return print_verdict(found, terminal.verdict_rows, as_json=as_json)
 

@@ -146,7 +146,7 @@ class Isomorphism(Family[Release, Pair, Anonymization]):
         if self.series is not None and self.series.window:
             window = dated([*self.series.window, self._in_series(made, read)])
             item, joined = joined_occurrences(
-                window, self.program, guarantee.k, self.sizes, self.run.generator, self.progress
+                window, self.program, guarantee.k, self.sizes, self.rng, self.progress
             )
             verdict = replace(verdict, items=(*verdict.items, item), joined=joined)
             self.clock.lap("series")

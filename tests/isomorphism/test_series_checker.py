@@ -133,9 +133,9 @@ def test_checker_agrees_with_the_definition(drawn, x):
         expected[2 * changed] += 1
         expected[2 * changed + 1] += keeps(releases, target, 2)
     item, joined = joined_occurrences(dated, RULES, 2, (x,), np.random.default_rng(0))
+    same, kept, other, lucky = expected
     assert (joined.unchanged.total, joined.unchanged.satisfied) == (same, kept)
     assert (joined.changed.total, joined.changed.satisfied) == (other, lucky)
-    same, kept, other, lucky = expected
     assert item.detail == (
         f"of {same} subgraphs that did not change over the last 2 releases, {kept} keep 2 places in all of them; "
         f"of {other} that changed, {lucky}"

@@ -81,9 +81,9 @@ class Kguard:
         if self.earlier is None:
             noised, serials = noising.originals(rng, progress), None
         else:
-            known = released_weights(graph, self.earlier)
-            noised = noising.originals(rng, progress, known)
-            noised, serials = with_kept(noised, self.earlier, known, noising, max(self.sizes), rng)
+            before = released_weights(graph, self.earlier)
+            noised = noising.originals(rng, progress, before)
+            noised, serials = with_kept(noised, self.earlier, before, noising, max(self.sizes), rng)
         reasoner = InducedReasoner(noised, rules)
         covers = self._covers(graph, noised, reasoner, rng, progress)
         total = sum(cover.count for cover in covers)

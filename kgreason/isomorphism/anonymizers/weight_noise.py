@@ -140,7 +140,7 @@ class WeightNoising:
         self,
         graph: KnowledgeGraph,
         fixed: Mapping[str, int],
-        rows: Mapping[str, Rows],
+        rows: Rows,
         rng: np.random.Generator,
     ) -> KnowledgeGraph:
         """Draw other weights, on the same sides of thresholds, for some edges after the `fixed` ones of each relation.

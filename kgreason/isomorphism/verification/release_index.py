@@ -177,8 +177,9 @@ class ReleaseIndex:
     def degree_marks(self) -> Ints:
         """Sort key of each vertex, equal for equal degrees; shape (n,)."""
         first, *others = self.traits[:, :-1].T
-        mark = reduce(paired, others, first)
-        return scrambled(int(mark.max(initial=-1)) + 1)[mark]
+        mark: Ints = reduce(paired, others, first)
+        marks: Ints = scrambled(int(mark.max(initial=-1)) + 1)[mark]
+        return marks
 
     @cached_property
     def _bonds(self) -> Bonds:

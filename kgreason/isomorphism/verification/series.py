@@ -15,6 +15,7 @@ from functools import reduce
 from itertools import permutations
 
 import numpy as np
+import numpy.typing as npt
 
 from kgreason.base.progress import SILENT, Progress
 from kgreason.base.records import record
@@ -166,8 +167,9 @@ class _Window:
             return Delta(0, 0), ()
         return examine(self.index, self.union, self.place, k, size, progress, drawn=drawn)[:2]
 
-    def _changed(self, rows: Vertices) -> Vertices:
-        n, changed = self.union.n, ~self._stays[rows].all(axis=1)
+    def _changed(self, rows: Vertices) -> npt.NDArray[np.bool_]:
+        n = self.union.n
+        changed: npt.NDArray[np.bool_] = ~self._stays[rows].all(axis=1)
         for p, q in [*permutations(range(rows.shape[1]), 2), *((p, p) for p in range(rows.shape[1]))]:
             changed |= places(self._changed_pairs, rows[:, p] * n + rows[:, q])[1]
         return changed
