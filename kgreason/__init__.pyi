@@ -28,6 +28,7 @@ from kgreason.isomorphism.assessment import risk as risk
 from kgreason.isomorphism.assessment import score as score
 from kgreason.isomorphism.assessment import verify as verify
 from kgreason.isomorphism.assessment import verify_alone as verify_alone
+from kgreason.isomorphism.assessment import verify_series as verify_series
 from kgreason.isomorphism.attacks.attack_results import Attacks as Attacks
 from kgreason.isomorphism.reading import read_pair as read_pair
 from kgreason.isomorphism.result import Anonymization as Anonymization

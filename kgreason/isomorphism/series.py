@@ -172,15 +172,14 @@ def dated(window: Sequence[Earlier]) -> list[Dated]:
     """Releases of a window with common numbers of vertices, for the checker.
 
     A synthetic vertex is the same in two releases if it is the same copy of a vertex, or has the same number in the
-    series; new vertices beside copies are others in each release.
+    series.
     """
     numbers: dict[tuple[object, ...], int] = {}
     found = []
-    for at, release in enumerate(window):
+    for release in window:
         keys = zip(release.copy.tolist(), release.names, release.serial.tolist(), strict=True)
-        beside = (at,) if release.copies else ()
         identity = [
-            numbers.setdefault((copy, name) if copy >= 0 else (*beside, serial), len(numbers))
+            numbers.setdefault((copy, name) if copy >= 0 else (serial,), len(numbers))
             for copy, name, serial in keys
         ]
         found.append(_dated(release, np.array(identity, dtype=np.int64)))

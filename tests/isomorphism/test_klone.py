@@ -25,7 +25,7 @@ from kgreason.isomorphism.anonymizers.degree_distributions import (
     to_new_vertices,
 )
 from kgreason.isomorphism.anonymizers.degree_diversity import choose_apart
-from kgreason.isomorphism.anonymizers.klone import Klone, connect_components
+from kgreason.isomorphism.anonymizers.klone import Klone, _Kept, connect_components
 from kgreason.isomorphism.definition import Augmented, Guarantee
 from kgreason.language.check.program_checker import load_text
 from tests.examples import inputs
@@ -33,7 +33,7 @@ from tests.folders import ROOT
 from tests.graphs import build, graphs, mirrored
 from tests.needs import quick
 
-NOTHING = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+NONE = np.empty(0, dtype=np.int64)
 RULES = load_text(
     """@node("company"). @edge("own"). @edge("knows"). @derived("control"). @query("holding").
     @incoming_sum("own", 1.0).
@@ -155,7 +155,7 @@ def test_the_true_copy_is_not_known_by_the_synthetic_edges() -> None:
     graph = build(n, edges)
     touched, most = np.zeros(k), np.zeros((2, k))
     for _ in range(draws):
-        ends = Klone(k, 1)._synthetic_edges(graph, False, NOTHING, rng)[0]
+        ends = Klone(k, 1)._synthetic_edges(graph, False, _Kept((NONE, NONE), NONE, NONE), rng)[0]
         for phi in (0, 1):
             at_new = ends[phi][ends[1 - phi] >= n * k] // n
             touched += np.bincount(at_new, minlength=k) > 0
@@ -215,7 +215,7 @@ def test_empty_graphs() -> None:
 @settings(max_examples=inputs(60), deadline=None)
 @given(graphs(), st.integers(2, 5), st.integers(0, 99))
 def test_ties_make_a_tree_of_all_pieces(graph: KnowledgeGraph, k: int, seed: int) -> None:
-    source, target = connect_components(graph, k, NOTHING, np.random.default_rng(seed))
+    source, target = connect_components(graph, k, (NONE, NONE), np.random.default_rng(seed))
     count, component = graph.components()
     assert len(source) == count * k - 1
     assert (source // graph.n != target // graph.n).all()

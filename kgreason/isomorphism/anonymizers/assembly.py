@@ -145,8 +145,6 @@ def publish(
     serials[number[originals:]] = (
         1 + np.arange(graph.n - originals) if augmented.serials is None else augmented.serials
     )
-    if copies is not None:
-        serials[copies] = 0
     found = (
         augmented.guarantee,
         augmented.figures,

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kgreason.base.progress import Progress
+from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
 from kgreason.isomorphism.anonymizers.assembly import (
     Edges,
@@ -38,7 +39,8 @@ from kgreason.language.check.checked_program import CheckedProgram
 class Klone:
     """Anonymizer that protects every x by k copies, the original included.
 
-    After an `earlier` release, of as many copies, its edges between copies stay: copies change with the original only.
+    After an `earlier` release, of as many copies, its synthetic edges and new vertices stay: copies change with the
+    original only.
     """
 
     k: int
@@ -54,9 +56,9 @@ class Klone:
         noised = noising.originals(rng, progress)
         progress.step("Tying the copies together")
         symmetric = is_symmetric(graph)
-        kept, relation = self._kept(graph, symmetric=symmetric)
+        kept = self._kept(graph, symmetric=symmetric)
         synthetic, new = self._synthetic_edges(graph, symmetric, kept, rng)
-        relation = np.append(relation, np.full(len(synthetic[0]) - len(relation), -1))
+        relation = np.append(kept.relation, np.full(len(synthetic[0]) - len(kept.relation), -1))
         copies = {name: _copies(noised, name, self.k) for name in graph.relations}
         n = self.k * graph.n + new
         augmented, fixed = assemble(noised, n, copies, synthetic, rng, symmetric=symmetric, relation=relation)
@@ -70,43 +72,61 @@ class Klone:
             "new_vertices": new,
         }
         weighed = noising.synthetic(augmented, fixed, rng, progress, alike=self.k)
+        last = 0 if self.earlier is None else int(self.earlier.serial.max(initial=0))
+        later = last + 1 + np.arange(new - len(kept.serials))
+        serials = np.concatenate([np.zeros((self.k - 1) * graph.n, dtype=np.int64), kept.serials, later])
         copied = np.arange(graph.n, self.k * graph.n).reshape(self.k - 1, graph.n)
         found, known = Guarantee(self.k, None), noising.judge.known
-        return Augmented(weighed, found, figures, originals=graph.n, copies=copied, answers=known)
+        return Augmented(
+            weighed, found, figures, originals=graph.n, copies=copied, answers=known, serials=serials
+        )
 
-    def _kept(self, graph: KnowledgeGraph, *, symmetric: bool) -> tuple[Pairs, Vertices]:
-        """Edges between copies in the earlier release whose vertices still exist, and the numbers of their relations.
+    def _kept(self, graph: KnowledgeGraph, *, symmetric: bool) -> _Kept:
+        """Synthetic edges of the earlier release whose vertices still exist.
 
         In a symmetric graph, of an edge and its reverse only one is in the result.
         """
         none = np.empty(0, dtype=np.int64)
+        if (earlier := self.earlier) is None:
+            return _Kept((none, none), none, none)
+        number = {name: v for v, name in enumerate(graph.labels.tolist())}
+        place = np.array([number.get(name, -1) for name in earlier.names], dtype=np.int64)
+        first, others = self.k * graph.n, np.flatnonzero(earlier.copy < 0)
+        place = np.where(place >= 0, place + earlier.copy * graph.n, -1)
+        place[others] = first + np.arange(len(others))
         found = [(none, none, none)]
-        if self.earlier is not None:
-            number = {name: v for v, name in enumerate(graph.labels.tolist())}
-            place = np.array([number.get(name, -1) for name in self.earlier.names], dtype=np.int64)
-            place = np.where((place >= 0) & (self.earlier.copy >= 0), place + self.earlier.copy * graph.n, -1)
-            for of, name in enumerate(graph.relations):
-                relation = self.earlier.graph.relations[name]
-                ends = place[np.stack([relation.source, relation.target])[:, self.earlier.synthetic[name]]]
-                there = (ends >= 0).all(axis=0) & ((ends[0] < ends[1]) | (not symmetric))
-                found.append((*ends[:, there], np.full(np.count_nonzero(there), of)))
+        for of, name in enumerate(graph.relations):
+            relation = earlier.graph.relations[name]
+            ends = place[np.stack([relation.source, relation.target])[:, earlier.synthetic[name]]]
+            there = (ends >= 0).all(axis=0) & ((ends[0] < ends[1]) | (not symmetric))
+            found.append((*ends[:, there], np.full(np.count_nonzero(there), of)))
         source, target, relations = map(np.concatenate, zip(*found, strict=True))
-        return (source, target), relations
+        used, at = np.unique(np.concatenate([source, target]), return_inverse=True)
+        new = used >= first  # the others are without edges now
+        used[new] = first + np.arange(np.count_nonzero(new))
+        serials = earlier.serial[others[np.unique(np.concatenate([source, target]))[new] - first]]
+        source, target = used[at.reshape(2, -1)]
+        return _Kept((source, target), relations, serials)
 
     def _synthetic_edges(
-        self, graph: KnowledgeGraph, symmetric: bool, kept: Pairs, rng: np.random.Generator
+        self, graph: KnowledgeGraph, symmetric: bool, kept: _Kept, rng: np.random.Generator
     ) -> tuple[Pairs, int]:
         """Sources and targets of the synthetic edges, the kept ones first, and the number of new vertices they need."""
         # In a symmetric graph the reverses are added later: a vertex then has one degree, and each edge it lacks is
         # directed at random.
         n, k = graph.n, self.k
         order = rng.permutation(k)
-        tied = connect_components(graph, k, exchanged(kept, n, k, np.argsort(order)), rng)
+        tied = connect_components(graph, k, exchanged(kept.edges, n, k, np.argsort(order)), rng)
+        between = (np.maximum(*tied) < n * k) if len(tied[0]) else np.zeros(0, dtype=np.bool_)
+        existing = tied[0][between], tied[1][between]
         missing = (
             self._missing_halves(graph, tied, rng) if symmetric else self._missing_degrees(graph, tied, rng)
         )
-        (source, target), new = partnered(missing, tied, graph.m / max(n, 1), rng, symmetric=symmetric)
-        return exchanged((np.append(tied[0], source), np.append(tied[1], target)), n, k, order), new
+        (source, target), new = partnered(missing, existing, graph.m / max(n, 1), rng, symmetric=symmetric)
+        already = len(kept.serials)
+        source, target = (ends + already * (ends >= n * k) for ends in (source, target))
+        edges = np.append(tied[0], source), np.append(tied[1], target)
+        return exchanged(edges, n, k, order), already + new
 
     def _missing_degrees(
         self, graph: KnowledgeGraph, tied: Pairs, rng: np.random.Generator
@@ -129,10 +149,26 @@ class Klone:
 
     def _chosen(self, real: Degrees, ends: Vertices, rng: np.random.Generator) -> tuple[Degrees, Degrees]:
         """Chosen degrees of the copies, and the missing degrees, given the ends of the ties."""
-        ties = np.bincount(ends, minlength=len(real) * self.k).reshape(self.k, len(real)).T
+        ties = (
+            np.bincount(ends[ends < len(real) * self.k], minlength=len(real) * self.k)
+            .reshape(self.k, len(real))
+            .T
+        )
         current = real[:, None] + ties
         chosen = choose_across(current, DegreeDistribution.fit(real), rng)
         return chosen, chosen - current
+
+
+@record(eq=False)
+class _Kept:
+    """Synthetic edges that stay, their relations by number, and the numbers of their new vertices in the series.
+
+    New vertices follow the copies.
+    """
+
+    edges: Pairs
+    relation: Vertices
+    serials: Vertices
 
 
 def connect_components(graph: KnowledgeGraph, k: int, kept: Pairs, rng: np.random.Generator) -> Pairs:
@@ -140,15 +176,16 @@ def connect_components(graph: KnowledgeGraph, k: int, kept: Pairs, rng: np.rando
     tree = _random_tree(graph, k, rng)
     if not len(kept[0]):
         return tree
-    root = np.arange(k * graph.n)
+    count, component = graph.components()
+    new = np.arange(count * k, count * k + max(0, int(max(map(np.max, kept))) + 1 - k * graph.n))
+    pieces = np.append((component + count * np.arange(k)[:, None]).reshape(-1), new)
+    root = np.arange(count * k + len(new))
 
     def find(v: int) -> int:
         while root[v] != v:
             root[v] = v = root[root[v]]
         return v
 
-    count, component = graph.components()
-    pieces = (component + count * np.arange(k)[:, None]).reshape(-1)
     needed = np.zeros(len(kept[0]) + len(tree[0]), dtype=np.bool_)
     edges = tuple(np.append(one, other) for one, other in zip(kept, tree, strict=True))
     for i, (u, v) in enumerate(pieces[np.stack(edges)].T.tolist()):
