@@ -21,6 +21,7 @@ from kgreason.engine.limits import Limits as Limits
 from kgreason.graph.knowledge_graph import KnowledgeGraph as KnowledgeGraph
 from kgreason.graph.knowledge_graph import Relation as Relation
 from kgreason.isomorphism.api import anonymize as anonymize
+from kgreason.isomorphism.api import verify_series as verify_series
 from kgreason.isomorphism.arguments import read_graph as read_graph
 from kgreason.isomorphism.assessment import attack as attack
 from kgreason.isomorphism.assessment import commutation as commutation
@@ -28,7 +29,6 @@ from kgreason.isomorphism.assessment import risk as risk
 from kgreason.isomorphism.assessment import score as score
 from kgreason.isomorphism.assessment import verify as verify
 from kgreason.isomorphism.assessment import verify_alone as verify_alone
-from kgreason.isomorphism.assessment import verify_series as verify_series
 from kgreason.isomorphism.attacks.attack_results import Attacks as Attacks
 from kgreason.isomorphism.reading import read_pair as read_pair
 from kgreason.isomorphism.result import Anonymization as Anonymization

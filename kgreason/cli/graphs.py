@@ -142,6 +142,8 @@ def verify(
     from kgreason.isomorphism.certificates import Files, read_certificate
     from kgreason.isomorphism.reading import read_released
 
+    if asked["after"] is None:
+        refuse(["window"], "without --after", "name the private folder of the release before: --after DIR")
     known = one_mapping(mapping)
     check_releases([release], [] if known is None else [known])
     original, certificate = sources(data), asked["certificate"]
@@ -251,7 +253,7 @@ def _with_series(
 
     `private` are the private folders of this release and of the one before.
     """
-    from kgreason.isomorphism.assessment import verify_series
+    from kgreason.isomorphism.api import verify_series
     from kgreason.isomorphism.folder import claim_of
     from kgreason.release.folder_contents import readme_text
 

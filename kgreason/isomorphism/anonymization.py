@@ -33,15 +33,15 @@ from kgreason.isomorphism.report_words import synthetic_words
 from kgreason.isomorphism.result import Anonymization
 from kgreason.isomorphism.series import FILE, dated, release_in_series, write_series
 from kgreason.isomorphism.settings import MAX_STORED, MAX_SUBGRAPHS, Further, Settings
-from kgreason.isomorphism.verification.series import joined_occurrences
+from kgreason.isomorphism.verification.joined_releases import joined_occurrences
 from kgreason.isomorphism.verification.verdict import Certificate
 from kgreason.language.check.checked_program import CheckedProgram
+from kgreason.release.earlier_releases import noted
 from kgreason.release.folder_contents import Contents
 from kgreason.release.mapping import write_mapping
 from kgreason.release.pipeline import Family
 from kgreason.release.publication import Folders
 from kgreason.release.report.report_data import Report
-from kgreason.release.series import noted
 from kgreason.release.table_layout import Layout
 
 PER_ROW = 16  # elementary steps of a stage for each vertex and edge, at least
@@ -49,10 +49,11 @@ PER_ROW = 16  # elementary steps of a stage for each vertex and edge, at least
 
 @record(eq=False)
 class Series:
-    """Place of a release in a series: the private folder of the release before, and the releases of the window."""
+    """Place of a release in a series: private folder of the release before, that release, and those of the window."""
 
-    after: Path | None
-    window: Sequence[Earlier]
+    after: Path | None = None
+    earlier: Earlier | None = None
+    window: Sequence[Earlier] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,11 +191,12 @@ def choose(
     sizes: tuple[int, ...],
     further: tuple[Further, ...] = (),
     earlier: Earlier | None = None,
+    window: Sequence[Earlier] = (),
 ) -> Anonymizer:
     """Return the anonymizer of settings; `sizes` of the attacked subgraphs ascend.
 
     `further` are the further guarantees that it prepares (see `guaranteed`), `earlier` is the release before in a
-    series.
+    series, and `window` are those that an attacker may join.
 
     Raises
     ------
@@ -225,7 +227,7 @@ def choose(
     if settings.mode == "exact":
         limit = settings.max_subgraphs or MAX_SUBGRAPHS
         degrees = further == ("degree",) and not settings.keep_cuts
-        return Kguard(k, sizes, trials, limit, settings.plans, degrees, earlier)
+        return Kguard(k, sizes, trials, limit, settings.plans, degrees, earlier, window)
     if len(sizes) > 1:
         raise AnonymizationError(
             "the published KGUARD protects one x, not several", hint="leave --mode published out"

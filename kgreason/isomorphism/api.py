@@ -1,4 +1,4 @@
-"""The function `anonymize` for graphs under rules."""
+"""The function `anonymize` for graphs under rules, and `verify_series` for releases that follow each other."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from kgreason.reasoning.api import Rules, load
 from kgreason.release.publication import check_folders
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from kgreason.graph.knowledge_graph import KnowledgeGraph
     from kgreason.isomorphism.anonymization import Series
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from kgreason.isomorphism.definition import Anonymizer
     from kgreason.isomorphism.result import Anonymization
     from kgreason.isomorphism.settings import Further
+    from kgreason.isomorphism.verification.verdict import Joined
+    from kgreason.release.verdicts import Item
 
 SMALLER_LEFT = (
     "-x {x} covers subgraphs of {x} vertices, not smaller ones: the rules are not proven to commute "
@@ -96,8 +98,8 @@ def anonymize(rules: Rules, call: Call) -> Anonymization:
     run = Run(parameters, seed, program, np.random.default_rng(seed))
     layout = None if folders is None else planned(written, _sources(call.data), folders.format, progress)
     series = _series(call, program, further)
-    earlier = series.window[-1] if series is not None and series.window else None
-    algorithm: Anonymizer = choose(call, sizes, further, earlier)
+    continued = (None, ()) if series is None else (series.earlier, series.window)
+    algorithm: Anonymizer = choose(call, sizes, further, *continued)
     _check_large_enough(graph, call.k, () if call.method == "k-iso" else sizes)
     attacked = graph
     if split is not None:
@@ -120,6 +122,52 @@ def anonymize(rules: Rules, call: Call) -> Anonymization:
     return pipeline.run(family, folders)
 
 
+def verify_series(
+    released: KnowledgeGraph,
+    private: Path,
+    after: Path,
+    rules: Rules,
+    *,
+    k: int = Settings.k,
+    x: int | Iterable[int] = Settings.x,
+    window: int = Settings.window,
+    seed: int | None = None,
+    allow_files: bool = False,
+    progress: Progress = SILENT,
+) -> tuple[Item, Joined]:
+    """Decide which subgraphs keep k occurrences for an attacker who joins a release with earlier ones of its series.
+
+    Parameters
+    ----------
+    released
+        The release, as read.
+    private, after
+        Private folders of the release, and of the one before. Earlier ones are found by their private reports.
+    window
+        Number of consecutive releases that are joined.
+    seed
+        Seed of the sample, where there are more than 2,000,000 subgraphs.
+
+    Returns
+    -------
+    tuple
+        The condition ``series``, and its figures.
+
+    Raises
+    ------
+    ReleaseError, DataError
+        If a folder does not belong to a series, or a file cannot be read.
+    """
+    from kgreason.isomorphism.series import dated, read_release_in_series, read_window
+    from kgreason.isomorphism.verification.joined_releases import joined_occurrences
+
+    program = anonymizable(load(rules, allow_files=allow_files))
+    progress.step("Reading earlier releases")
+    releases = [*read_window(program, after, window - 1), read_release_in_series(released, private)]
+    rng = np.random.default_rng(seed)
+    return joined_occurrences(dated(releases), program, k, attacked_sizes(x), rng, progress)
+
+
 def _series(call: Call, program: CheckedProgram, further: Sequence[Further]) -> Series | None:
     """Place in a series; `None` if no release can follow."""
     from kgreason.isomorphism.anonymization import Series
@@ -127,7 +175,7 @@ def _series(call: Call, program: CheckedProgram, further: Sequence[Further]) -> 
 
     alone = call.method == "k-iso" or call.mode != "exact"
     if call.after is None:
-        return None if alone or call.split is not None or further else Series(None, ())
+        return None if alone or call.split is not None or further else Series()
     after = Path(call.after)
     for given, what in (
         (alone, "only KGUARD in its exact mode and KLONE make series"),
@@ -145,7 +193,7 @@ def _series(call: Call, program: CheckedProgram, further: Sequence[Further]) -> 
     call.progress.step("Reading earlier releases")
     window = read_window(program, after, max(call.window - 1, 1))
     check_continues(window[-1], call.k, klone=call.method == "klone")
-    return Series(after, window if call.window > 1 else ())
+    return Series(after, window[-1], window if call.window > 1 else ())
 
 
 def _check_large_enough(graph: KnowledgeGraph, k: int, sizes: Sequence[int]) -> None:

@@ -35,9 +35,8 @@ if TYPE_CHECKING:
     from kgreason.isomorphism.result import Score
     from kgreason.isomorphism.risk.advice import Risk
     from kgreason.isomorphism.verification.population import Drawn
-    from kgreason.isomorphism.verification.verdict import Certificate, Joined, Verdict
+    from kgreason.isomorphism.verification.verdict import Certificate, Verdict
     from kgreason.language.check.checked_program import CheckedProgram
-    from kgreason.release.verdicts import Item
 
 
 def verify(
@@ -130,52 +129,6 @@ def verify(
     drawn = _drawn(attacked, counted, max_subgraphs, sample, seed, progress)
     arguments = original, released, mapping, program, k, sizes[-1]
     return checker.verify(*arguments, progress, parts, sizes[:-1], certificate, drawn, further)
-
-
-def verify_series(
-    released: KnowledgeGraph,
-    private: Path,
-    after: Path,
-    rules: Rules,
-    *,
-    k: int = Settings.k,
-    x: int | Iterable[int] = Settings.x,
-    window: int = Settings.window,
-    seed: int | None = None,
-    allow_files: bool = False,
-    progress: Progress = SILENT,
-) -> tuple[Item, Joined]:
-    """Decide which subgraphs keep k occurrences for an attacker who joins a release with earlier ones of its series.
-
-    Parameters
-    ----------
-    released
-        The release, as read.
-    private, after
-        Private folders of the release, and of the one before. Earlier ones are found by their private reports.
-    window
-        Number of consecutive releases that are joined.
-    seed
-        Seed of the sample, where there are more than 2,000,000 subgraphs.
-
-    Returns
-    -------
-    tuple
-        The condition ``series``, and its figures.
-
-    Raises
-    ------
-    ReleaseError, DataError
-        If a folder does not belong to a series, or a file cannot be read.
-    """
-    from kgreason.isomorphism.series import dated, read_release_in_series, read_window
-    from kgreason.isomorphism.verification.series import joined_occurrences
-
-    program = anonymizable(load(rules, allow_files=allow_files))
-    progress.step("Reading earlier releases")
-    releases = [*read_window(program, after, window - 1), read_release_in_series(released, private)]
-    rng = np.random.default_rng(seed)
-    return joined_occurrences(dated(releases), program, k, attacked_sizes(x), rng, progress)
 
 
 def verify_alone(

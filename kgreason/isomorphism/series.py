@@ -1,4 +1,4 @@
-"""Series of releases of a graph under rules: the private file that continues a series, and the releases of a window.
+"""Series of releases of a graph under rules: the private file that continues a series, and the joined releases.
 
 `series.json` tells the synthetic vertices and edges of a release. A release in which every vertex has copies needs no
 list of them: its certificate names the copies.
@@ -21,11 +21,11 @@ from kgreason.graph.sorted_keys import places
 from kgreason.isomorphism.certificates import read_copies
 from kgreason.isomorphism.definition import Earlier
 from kgreason.isomorphism.reading import read_released
-from kgreason.isomorphism.verification.series import Dated
+from kgreason.isomorphism.verification.joined_releases import Dated
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.release.digests import parsed_json
+from kgreason.release.earlier_releases import earlier_folders
 from kgreason.release.mapping import numbers_of, read_mapping
-from kgreason.release.series import earlier_folders
 
 FILE = "series.json"
 FORMAT = 1

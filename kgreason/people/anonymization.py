@@ -16,9 +16,9 @@ from kgreason.people.utility import Utility, measure
 from kgreason.people.verification import conditions
 from kgreason.people.verification.checker import Demands, verify_people
 from kgreason.people.verification.verdict import PeopleVerdict, Published, Source
+from kgreason.release.earlier_releases import earlier_folders, noted
 from kgreason.release.mapping import write_mapping
 from kgreason.release.pipeline import Family
-from kgreason.release.series import earlier_folders, noted
 from kgreason.release.verdicts import Item
 
 if TYPE_CHECKING:

@@ -272,7 +272,7 @@ def test_anonymize_writes_both_folders(ownership: Path, anywhere: Path) -> None:
         "README.txt",
         *REPORT,
     }
-    assert {p.name for p in private.iterdir()} == {"mapping.csv", "certificate.json", *REPORT}
+    assert {p.name for p in private.iterdir()} == {"mapping.csv", "certificate.json", "series.json", *REPORT}
     modes = {
         p: stat.S_IMODE(p.stat().st_mode) for p in (private, *private.iterdir(), release, *release.iterdir())
     }

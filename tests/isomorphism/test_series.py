@@ -277,7 +277,7 @@ def test_images_of_copies_are_searched_for_as_well(tmp_path: Path) -> None:
     release(graph_of(edges), tmp_path, 1, "klone")
     release(graph_of(changed(edges, 12, 2, np.random.default_rng(9))), tmp_path, 2, "klone")
     window = dated(read_window(PROGRAM, tmp_path / "private2", 2))
-    from kgreason.isomorphism.verification.series import Dated, joined_occurrences
+    from kgreason.isomorphism.verification.joined_releases import Dated, joined_occurrences
 
     bare = [Dated(one.original, one.released, one.mapping, one.identity) for one in window]
     item, joined = joined_occurrences(bare, PROGRAM, 2, (1, 2, 3), np.random.default_rng(0))
@@ -291,7 +291,7 @@ def test_other_copies_than_before_are_found(tmp_path: Path) -> None:
     for number in (1, 2):
         release(graph_of(edges), tmp_path, number, "klone")
     before, after = dated(read_window(PROGRAM, tmp_path / "private2", 2))
-    from kgreason.isomorphism.verification.series import Dated, joined_occurrences
+    from kgreason.isomorphism.verification.joined_releases import Dated, joined_occurrences
 
     identity = after.identity.copy()
     assert after.copies is not None

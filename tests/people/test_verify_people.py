@@ -841,7 +841,8 @@ def test_usage(written: Path, words: str, said: str) -> None:
     assert "help: " in result.stderr
 
 
-def test_a_graph_under_rules_has_no_window() -> None:
+def test_a_graph_under_rules_has_a_window_in_a_series_only() -> None:
     result = CliRunner().invoke(app, ["verify", "release", "--rules", "r.vada", "--window", "2"])
     assert result.exit_code == 2
-    assert "no such option '--window'" in result.stderr
+    assert "--window" in result.stderr
+    assert "--after DIR" in result.stderr

@@ -28,6 +28,7 @@ from kgreason.graph.subgraphs.ordered_adjacency import undirected
 from kgreason.isomorphism.anonymizers.assembly import Pairs, assemble, is_symmetric, ties_to_largest
 from kgreason.isomorphism.anonymizers.augmentation import Augmentation, ForbiddenDegrees
 from kgreason.isomorphism.anonymizers.frequent_degrees import FrequentDegrees
+from kgreason.isomorphism.anonymizers.joined_images import JoinedImages
 from kgreason.isomorphism.anonymizers.kept_additions import released_weights, with_kept
 from kgreason.isomorphism.anonymizers.klone import Klone
 from kgreason.isomorphism.anonymizers.natural_cover import Cover, Lack
@@ -56,7 +57,8 @@ class Kguard:
     """Anonymizer for the subgraphs of given sizes, at most 6; smaller components are attacked as a whole.
 
     With `degrees`, at least k vertices have each pair of in- and out-degree, as far as that is possible. After an
-    `earlier` release, its additions stay (module `kept_additions`); copies are followed by copies.
+    `earlier` release, its additions stay (module `kept_additions`); copies are followed by copies. Subgraphs that did
+    not change keep their images over the releases of a `window`, where that is possible.
     """
 
     k: int
@@ -66,6 +68,7 @@ class Kguard:
     plans: int | None = None
     degrees: bool = False
     earlier: Earlier | None = None
+    window: Sequence[Earlier] = ()
 
     def augment(
         self, graph: KnowledgeGraph, rules: CheckedProgram, rng: np.random.Generator, progress: Progress
@@ -86,10 +89,15 @@ class Kguard:
             noised, serials = with_kept(noised, self.earlier, before, noising, max(self.sizes), rng)
         reasoner = InducedReasoner(noised, rules)
         covers = self._covers(graph, noised, reasoner, rng, progress)
+        joined = None
+        if self.window and serials is not None:
+            attacked = [cover.attacked_sets for cover in covers]
+            series = graph, noised, serials, self.window
+            joined = JoinedImages(*series, rules, attacked, self.k - 1, rng)
         total = sum(cover.count for cover in covers)
         judge = PlanJudge(graph, rules)
         judged = judge.derives, self.degrees
-        search = _AdditionSearch(noising, noised, reasoner, covers, self.k, *judged, rng, progress)
+        search = _AdditionSearch(noising, noised, reasoner, covers, self.k, *judged, rng, progress, joined)
         found = search.plans(self.plans, _EFFORT // max(1, total + _VERTEX_EFFORT * noised.n))
         if not found:
             progress.note("KLONE adds no more than this would: it is used instead")
@@ -185,7 +193,8 @@ class _AdditionSearch:
     """Search for additions to a graph with new weights; `covers` are its subgraphs, by size, that need images.
 
     `derives`: whether the false facts that additions cause are judged; `frequent`: whether each pair of degrees is to
-    be frequent; `outdone`: complete plans that smaller ones have replaced.
+    be frequent; `joined`: images over the releases of a series; `outdone`: complete plans that smaller ones have
+    replaced.
     """
 
     noising: WeightNoising
@@ -197,6 +206,7 @@ class _AdditionSearch:
     frequent: bool
     rng: np.random.Generator
     progress: Progress
+    joined: JoinedImages | None = None
     outdone: list[Plan] = field(default_factory=list)
 
     def plans(self, count: int | None, affordable: int) -> list[Augmentation]:
@@ -258,13 +268,17 @@ class _AdditionSearch:
         for turn in range(_ROUNDS):
             lacking = any(len(lack.members) for _, lack in lacks)
             done = not lacking and not any(augmentation.open)
-            if done and not self.frequent:
+            if done and not self.frequent and self.joined is None:
                 return augmentation
             for cover, lack in lacks:
                 cover.rely(lack)
             augmentation.forbidden = ForbiddenDegrees.of(
                 (augmentation.inner, augmentation.outer), lacks, originals
             )
+            if done and self.joined is not None:
+                if turn >= _RAISED or not self.joined.raise_lacking(augmentation):
+                    return augmentation
+                done = False
             if done and (turn >= _RAISED or not degrees.raise_rare()):
                 degrees.complete()
                 return augmentation

@@ -97,6 +97,12 @@ class Cover:
         """Number of attacked subgraphs."""
         return self.catalogue.census.total if self._targets is None else len(self._targets)
 
+    @property
+    def attacked_sets(self) -> Ints:
+        """Attacked subgraphs that were given, shape (T, x)."""
+        assert self._targets is not None
+        return self._targets
+
     def _sample(self) -> None:
         """Sample members of each class."""
         counts = self.catalogue.class_counts()
@@ -112,7 +118,7 @@ class Cover:
         self.members = self.catalogue.ordered(members[order], kinds[order])
         self.classes = classes[order]
         if self._targets is not None:
-            self._attacked = self.catalogue.classified(self._targets)
+            self.attacked = self.catalogue.classified(self._targets)
             self._counts = np.pad(self._counts, (0, len(self.catalogue.forms) - len(self._counts)))
         self.turns = self.catalogue.forms.turns()
 
@@ -143,7 +149,7 @@ class Cover:
         members, classes = self.candidates()
         pools = diverse(members, classes, count, self.turns, ranks, width)
         if self._targets is not None:
-            targets, classes = self._attacked
+            targets, classes = self.attacked
             poor = ~pools.finds(targets, classes, self.need)
             return self._lacking(pools, targets[poor], classes[poor])
         poor = ~pools.finds(self.members, self.classes, self.need)

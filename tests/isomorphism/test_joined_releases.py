@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
-from kgreason.isomorphism.verification.series import Dated, joined_occurrences
+from kgreason.isomorphism.verification.joined_releases import Dated, joined_occurrences
 from kgreason.language.check.program_checker import load_text
 from tests.examples import inputs
 

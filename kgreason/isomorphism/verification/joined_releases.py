@@ -10,8 +10,7 @@ derived predicate occurs once for each release.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 from itertools import permutations
 
 import numpy as np
@@ -27,7 +26,8 @@ from kgreason.isomorphism.verification.population import Drawn, Population
 from kgreason.isomorphism.verification.release_index import ReleaseIndex
 from kgreason.isomorphism.verification.subgraph_visits import ENDLESS
 from kgreason.isomorphism.verification.verdict import Delta, Joined
-from kgreason.language.check.checked_program import CheckedAtom, CheckedProgram, CheckedRule
+from kgreason.language.check.checked_program import CheckedProgram
+from kgreason.language.check.renaming import renamed, side_by_side
 from kgreason.release.verdicts import Item, judged, listing
 
 SERIES = "series"
@@ -191,58 +191,9 @@ def _joined(series: Sequence[Dated], rules: CheckedProgram) -> ReleaseIndex:
         if one.released.n < n:
             relations[_in_release("present", number)] = Relation(one.identity, one.identity)
     graph = KnowledgeGraph(labels, relations)
-    programs = [_renamed(rules, number) for number in range(1, len(series) + 1)]
-    return ReleaseIndex(graph, reduce(_beside, programs), degrees=degrees)
+    programs = [renamed(rules, partial(_in_release, number=number)) for number in range(1, len(series) + 1)]
+    return ReleaseIndex(graph, reduce(side_by_side, programs), degrees=degrees)
 
 
 def _in_release(predicate: str, number: int) -> str:
     return f"{predicate} of release {number}"
-
-
-def _renamed(rules: CheckedProgram, number: int) -> CheckedProgram:
-    """Rules on the predicates of one release."""
-
-    def name(predicate: str) -> str:
-        return _in_release(predicate, number)
-
-    def atoms(some: Sequence[CheckedAtom]) -> tuple[CheckedAtom, ...]:
-        return tuple(replace(atom, predicate=name(atom.predicate)) for atom in some)
-
-    def rule(one: CheckedRule) -> CheckedRule:
-        head, positives, negatives = atoms([one.head])[0], atoms(one.positives), atoms(one.negatives)
-        return replace(one, head=head, positives=positives, negatives=negatives)
-
-    strata = tuple(
-        s._replace(predicates=frozenset(map(name, s.predicates)), rules=tuple(map(rule, s.rules)))
-        for s in rules.strata
-    )
-    return replace(
-        rules,
-        facts=atoms(rules.facts),
-        strata=strata,
-        arities={name(p): arity for p, arity in rules.arities.items()},
-        keyed={name(p): keyed for p, keyed in rules.keyed.items()},
-        outputs=tuple(map(name, rules.outputs)),
-        nodes=tuple(map(name, rules.nodes)),
-        edges=tuple(map(name, rules.edges)),
-        derived=tuple(map(name, rules.derived)),
-        queries=(),
-        incoming_sums={},
-        binds=(),
-        mappings=(),
-    )
-
-
-def _beside(one: CheckedProgram, other: CheckedProgram) -> CheckedProgram:
-    """Rules of two programs without common predicates."""
-    return replace(
-        one,
-        facts=(*one.facts, *other.facts),
-        strata=(*one.strata, *other.strata),
-        arities={**one.arities, **other.arities},
-        keyed={**one.keyed, **other.keyed},
-        outputs=(*one.outputs, *other.outputs),
-        nodes=(*one.nodes, *other.nodes),
-        edges=(*one.edges, *other.edges),
-        derived=(*one.derived, *other.derived),
-    )
