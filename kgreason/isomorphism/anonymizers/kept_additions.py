@@ -4,7 +4,8 @@ An attacker who joins both releases finds an image of an unchanged subgraph agai
 there, with degrees that still differ. The synthetic vertices and edges of the earlier release are therefore part of the
 graph to be augmented, as far as they change no attacked subgraph of the new original. Edges that stay have the released
 weights of the earlier release, so that the rules derive the same from them: the original weights have no part in that.
-Where a vertex gets another incoming edge, the weights of all edges into it are drawn again, synthetic ones included.
+Where the weight of another incoming edge does not fit, the weights of all edges into the vertex are drawn again,
+synthetic ones included.
 """
 
 from __future__ import annotations

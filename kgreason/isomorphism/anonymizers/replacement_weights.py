@@ -110,16 +110,28 @@ class Drawing:
         return units
 
     def start(self, known: Weights | None) -> tuple[Units | None, Flags | None]:
-        """Initial weights and rows to redraw, for `run`, if some weights are `known`; others are NaN, shape (m,)."""
+        """Initial weights and rows to redraw, for `run`, if some weights are `known`; others are NaN, shape (m,).
+
+        The others are drawn such that the known weights can stay, where that succeeds.
+        """
         if known is None:
             return None, None
-        missing = np.isnan(known)
-        units = in_units(np.where(missing, 0.0, known))
+        units, missing = in_units(np.nan_to_num(known)), np.isnan(known)
+        redrawn = missing
+        for _ in range(_FREE):
+            units[redrawn] = self._drawn(np.flatnonzero(redrawn), 0)
+            wrong = self._wrong(units)
+            if not (redrawn := wrong & missing).any():
+                break
+        return units, wrong
+
+    def _wrong(self, units: Units) -> Flags:
+        """Weights that violate a condition, and all others into their vertices, or of their pairs of vertices."""
         rows = np.arange(len(units))
-        wrong = missing | self._clashing(rows, units) | self._strayed(rows, units)
+        wrong = self._clashing(rows, units) | self._strayed(rows, units)
         if self.bound is not None:
             wrong |= (np.bincount(self.target, weights=units) > self.bound)[self.target]
-        return units, _sharing(self.target if self.summed else self.pair, wrong)
+        return _sharing(self.target if self.summed else self.pair, wrong)
 
     def again(self, size: int, redraws: Sequence[tuple[Flags, int]]) -> Units:
         """Weights of independent further draws, equally many for each edge, with the distribution of the first draw.
