@@ -12,23 +12,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from kgreason.base.progress import Progress
-from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
+from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.isomorphism.anonymizers.assembly import (
     Edges,
     Pairs,
     assemble,
-    both_ways,
     check_diversity,
     check_vertices,
     is_symmetric,
 )
-from kgreason.isomorphism.anonymizers.degree_distributions import (
-    DegreeDistribution,
-    Degrees,
-    choose_across,
-    halves,
-    partnered,
-)
+from kgreason.isomorphism.anonymizers.copy_ties import copy_ties
 from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
 from kgreason.isomorphism.definition import Augmented, Guarantee
 from kgreason.language.check.checked_program import CheckedProgram
@@ -76,37 +69,8 @@ class Klone:
         # directed at random.
         n, k = graph.n, self.k
         tied = connect_components(graph, k, rng)
-        missing = (
-            self._missing_halves(graph, tied, rng) if symmetric else self._missing_degrees(graph, tied, rng)
-        )
-        (source, target), new = partnered(missing, tied, graph.m / max(n, 1), rng, symmetric=symmetric)
-        return exchanged((np.append(tied[0], source), np.append(tied[1], target)), n, k, rng), new
-
-    def _missing_degrees(
-        self, graph: KnowledgeGraph, tied: Pairs, rng: np.random.Generator
-    ) -> tuple[Degrees, Degrees]:
-        """Missing out- and in-degrees of the copies of vertices, shape (n, k), with equal totals."""
-        out_chosen, out_missing = self._chosen(graph.out_degree(), tied[0], rng)
-        in_chosen, in_missing = self._chosen(graph.in_degree(), tied[1], rng)
-        surplus = int(out_missing.sum() - in_missing.sum())
-        lesser = (in_chosen, in_missing) if surplus > 0 else (out_chosen, out_missing)
-        _raise_greatest(*lesser, abs(surplus), rng)
-        return out_missing, in_missing
-
-    def _missing_halves(
-        self, graph: KnowledgeGraph, tied: Pairs, rng: np.random.Generator
-    ) -> tuple[Degrees, Degrees]:
-        """Missing degrees of the copies of vertices, divided at random into equal totals."""
-        chosen, missing = self._chosen(graph.out_degree(), both_ways(tied)[0], rng)
-        _raise_greatest(chosen, missing, int(missing.sum()) % 2, rng)
-        return halves(missing, rng)
-
-    def _chosen(self, real: Degrees, ends: Vertices, rng: np.random.Generator) -> tuple[Degrees, Degrees]:
-        """Chosen degrees of the copies, and the missing degrees, given the ends of the ties."""
-        ties = np.bincount(ends, minlength=len(real) * self.k).reshape(self.k, len(real)).T
-        current = real[:, None] + ties
-        chosen = choose_across(current, DegreeDistribution.fit(real), rng)
-        return chosen, chosen - current
+        (source, target), new = copy_ties(graph, k, tied, rng, symmetric=symmetric)
+        return exchanged((np.append(source, tied[0]), np.append(target, tied[1])), n, k, rng), new
 
 
 def connect_components(graph: KnowledgeGraph, k: int, rng: np.random.Generator) -> Pairs:
@@ -144,21 +108,6 @@ def exchanged(edges: Pairs, n: int, k: int, rng: np.random.Generator) -> Pairs:
     shift = np.append((rng.permutation(k) - np.arange(k)) * n, 0)
     source, target = (ends + shift[np.minimum(ends // max(n, 1), k)] for ends in edges)
     return source, target
-
-
-def _raise_greatest(chosen: Degrees, missing: Degrees, surplus: int, rng: np.random.Generator) -> None:
-    """Raise degrees by `surplus` in total: evenly, and by the remainder at the greatest entries of random rows."""
-    # Rows stay free of repeats, as either all entries of a row rise equally or only the greatest does.
-    rows, k = chosen.shape
-    if not rows:
-        return
-    evenly, rest = divmod(surplus, rows * k)
-    more = np.full(rows, rest // rows)
-    more[rng.choice(rows, rest % rows, replace=False)] += 1
-    raised = np.full_like(chosen, evenly)
-    raised[np.arange(rows), chosen.argmax(axis=1)] += more
-    chosen += raised
-    missing += raised
 
 
 def _copies(graph: KnowledgeGraph, name: str, k: int) -> Edges:
