@@ -18,6 +18,7 @@ from kgreason.isomorphism.settings import MAX_SUBGRAPHS, Further, Model, Setting
 if TYPE_CHECKING:
     from kgreason.base.progress import Progress
     from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
+    from kgreason.isomorphism.definition import Guarantee
     from kgreason.isomorphism.reading import Pair
     from kgreason.isomorphism.verification.verdict import Verdict
     from kgreason.language.check.checked_program import CheckedProgram
@@ -172,7 +173,9 @@ def score(
 ) -> int:
     """Measure utility U and U△, fidelity, and how well a classifier detects synthetic vertices and edges.
 
-    -k and -x are those of the guarantee, which is measured again without the edges that look synthetic.
+    -k and -x are those of the guarantee, which is measured again without the edges that look synthetic. Of a release by
+    KLONE with certificate.json beside its mapping, edges between copies are detected; otherwise, all that are not
+    original.
     """
     from kgreason.isomorphism import assessment
     from kgreason.isomorphism.report import score_items
@@ -183,7 +186,10 @@ def score(
     with terminal.progress() as shown:
         pair = _pair(program, original, release, mapping, shown)
         graphs = pair.original, pair.released, pair.mapping
-        result = assessment.score(*graphs, program, k=k, x=x, parts=pair.parts, progress=shown)
+        proof = _certificate_of_copies(release, mapping)
+        result = assessment.score(
+            *graphs, program, k=k, x=x, parts=pair.parts, certificate=proof, progress=shown
+        )
     if as_json:
         print_json({"format": 1, **result.as_dict()})
     else:
@@ -194,12 +200,9 @@ def score(
 def _tell_promise(release: str, model: str) -> None:
     """Tell of what a release says that it promises, where other numbers are asked for only by default."""
     from kgreason.isomorphism.definition import KNOWN
-    from kgreason.isomorphism.folder import claim_of
-    from kgreason.release.table_layout import README
 
-    file = Path(release) / README
-    claim = claim_of(file.read_text(encoding="utf-8", errors="replace")) if file.is_file() else None
-    if claim is None or (promised := claim.guarantee).model != model:
+    promised = _promised(release)
+    if promised is None or promised.model != model:
         return
     sizes = [] if promised.x is None else [*promised.also, promised.x]
     others = given("k") is None and promised.k != Settings.k
@@ -210,6 +213,23 @@ def _tell_promise(release: str, model: str) -> None:
         says, asks = (f"k = {promised.k}, x = {x}", f" -x {x}") if x else (f"k = {promised.k}", "")
         says += f", {' and '.join(KNOWN[one] for one in promised.further)}" if more else ""
         tell(f"the release says {says}: -k {promised.k}{asks}{more} asks for that")
+
+
+def _promised(release: str) -> Guarantee | None:
+    """Guarantee that a release says it has."""
+    from kgreason.isomorphism.folder import claim_of
+    from kgreason.release.table_layout import README
+
+    file = Path(release) / README
+    claim = claim_of(file.read_text(encoding="utf-8", errors="replace")) if file.is_file() else None
+    return None if claim is None else claim.guarantee
+
+
+def _certificate_of_copies(release: str, mapping: Path) -> Path | None:
+    """Certificate beside the mapping of a release that promises every x, as copies give it."""
+    file = (mapping if mapping.is_dir() else mapping.parent) / "certificate.json"
+    promised = _promised(release)
+    return file if promised and promised.x is None and file.is_file() else None
 
 
 def _with_files(
