@@ -13,11 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
-from kgreason.graph.sorted_keys import distinct
+from kgreason.graph.sorted_keys import distinct, places
 from kgreason.isomorphism.anonymizers.assembly import Pairs, both_ways
 from kgreason.isomorphism.anonymizers.degree_distributions import Degrees, halves, match_between, partnered
 
-LIFTS = 1.5  # minimum number of lifts for each implausible tie, as far as there are edges between the sides
+LEAST, MOST = 1.5, 2.5  # numbers of lifts for each implausible tie
+SHARE = 0.4  # share of the edges that may be lifted besides, where there are enough of them
 
 
 def copy_ties(
@@ -48,20 +49,23 @@ def copy_ties(
 def lifts(
     graph: KnowledgeGraph, k: int, placed: Pairs, rng: np.random.Generator, *, symmetric: bool
 ) -> Pairs:
-    """Lifts of the edges between two random sides, from each copy to the next one; k for each edge.
+    """Lifts of edges between two random sides, from each copy to the next one: k for each edge.
 
-    If vertices without incoming or outgoing edges need many ties, some edges are lifted to further copies. Vertices
-    with more outgoing edges are more often on the first side, so that in bipartite graphs most edges run between the
-    sides. As many edges fewer are lifted as there are `placed` ties for k lifts.
+    Vertices with more outgoing edges are more often on the first side, so that in bipartite graphs most edges run
+    between the sides. If many vertices have no incoming or no outgoing edges, more edges are lifted, at last to further
+    copies. For k `placed` lifts, one edge less is lifted.
     """
     n, outer, inner = graph.n, graph.out_degree(), graph.in_degree()
     edges = distinct(graph.ends[0] * n + graph.ends[1])
     source, target = np.divmod(edges, max(n, 1))
+    if symmetric:
+        source, target = source[source < target], target[source < target]
     first = rng.random(n) * (outer + inner) < outer
-    crossing = np.flatnonzero((first[source] != first[target]) & ((source < target) | (not symmetric)))
+    crossing = np.flatnonzero(first[source] != first[target])
     implausible = max((outer == 0).sum(), (inner == 0).sum()) * (k - 1) / 2  # for each copy
-    already = np.isin(placed[0] % max(n, 1) * n + placed[1] % max(n, 1), edges).sum()
-    wanted = max(len(crossing), int(LIFTS * implausible)) - int(already) // k
+    most = SHARE * len(source) + MOST * implausible
+    already = places(edges, placed[0] % max(n, 1) * n + placed[1] % max(n, 1))[1].sum()
+    wanted = int(np.clip(len(crossing), LEAST * implausible, most)) - int(already) // k
     found: list[Pairs] = [(source[:0], target[:0])]
     for step in range(1, k):
         some = rng.permutation(crossing)[: max(wanted, 0)]
@@ -71,9 +75,8 @@ def lifts(
         of = [np.where(first[ends], copy, (copy + step) % k) for ends in (u, v)]
         found.append((of[0] * n + u, of[1] * n + v))
     made, size = _joined(*found), n * k
-    again = np.isin(made[0] * size + made[1], placed[0] * size + placed[1])
-    if symmetric:
-        again |= np.isin(made[1] * size + made[0], placed[0] * size + placed[1])
+    ends = both_ways(placed) if symmetric else placed
+    again = places(distinct(ends[0] * size + ends[1]), made[0] * size + made[1])[1]
     return made[0][~again], made[1][~again]
 
 
