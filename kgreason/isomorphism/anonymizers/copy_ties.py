@@ -9,6 +9,8 @@ of a vertex without incoming (or outgoing) edges, which must get some, they are 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import numpy.typing as npt
 
@@ -22,14 +24,21 @@ SHARE = 0.4  # share of the edges that may be lifted besides, where there are en
 
 
 def copy_ties(
-    graph: KnowledgeGraph, k: int, placed: Pairs, rng: np.random.Generator, *, symmetric: bool
+    graph: KnowledgeGraph,
+    k: int,
+    placed: Pairs,
+    bounds: Mapping[str, float],
+    rng: np.random.Generator,
+    *,
+    symmetric: bool,
 ) -> tuple[Pairs, int]:
     """Ties after which the k copies of each vertex differ in both degrees, and the number of new vertices they need.
 
     Vertex v of copy j has number ``j * n + v``, new vertices follow. The `placed` ties exist already and are not
-    returned. If `symmetric`, the reverse of each tie, placed or returned, is added later.
+    returned. If `symmetric`, the reverse of each tie, placed or returned, is added later. The `bounds` are those of the
+    incoming sums by relation.
     """
-    lifted = lifts(graph, k, placed, rng, symmetric=symmetric)
+    lifted = lifts(graph, k, placed, bounds, rng, symmetric=symmetric)
     ties = _joined(placed, lifted)
     chosen = chosen_degrees(graph, k, ties, rng, symmetric=symmetric)
     now = _degrees(graph, k, ties, symmetric=symmetric)
@@ -47,13 +56,20 @@ def copy_ties(
 
 
 def lifts(
-    graph: KnowledgeGraph, k: int, placed: Pairs, rng: np.random.Generator, *, symmetric: bool
+    graph: KnowledgeGraph,
+    k: int,
+    placed: Pairs,
+    bounds: Mapping[str, float],
+    rng: np.random.Generator,
+    *,
+    symmetric: bool,
 ) -> Pairs:
     """Lifts of edges between two random sides, from each copy to the next one: k for each edge.
 
     Vertices with more outgoing edges are more often on the first side, so that in bipartite graphs most edges run
     between the sides. If many vertices have no incoming or no outgoing edges, more edges are lifted, at last to further
-    copies. For k `placed` lifts, one edge less is lifted.
+    copies; but not more than weights of median size fit below the `bounds`. For k `placed` lifts, one edge less is
+    lifted.
     """
     n, outer, inner = graph.n, graph.out_degree(), graph.in_degree()
     edges = distinct(graph.ends[0] * n + graph.ends[1])
@@ -65,7 +81,8 @@ def lifts(
     implausible = max((outer == 0).sum(), (inner == 0).sum()) * (k - 1) / 2  # for each copy
     most = SHARE * len(source) + MOST * implausible
     already = places(edges, placed[0] % max(n, 1) * n + placed[1] % max(n, 1))[1].sum()
-    wanted = int(np.clip(len(crossing), LEAST * implausible, most)) - int(already) // k
+    wanted = int(np.clip(len(crossing), LEAST * implausible, most))
+    wanted = min(wanted, _room(graph, bounds)) - int(already) // k
     found: list[Pairs] = [(source[:0], target[:0])]
     for step in range(1, k):
         some = rng.permutation(crossing)[: max(wanted, 0)]
@@ -78,6 +95,20 @@ def lifts(
     ends = both_ways(placed) if symmetric else placed
     again = places(distinct(ends[0] * size + ends[1]), made[0] * size + made[1])[1]
     return made[0][~again], made[1][~again]
+
+
+def _room(graph: KnowledgeGraph, bounds: Mapping[str, float]) -> int:
+    """Number of edges whose weights fit below the bounds of incoming sums if they have the median weight.
+
+    Edges belong to relations in proportion to their sizes.
+    """
+    fitting = [float(graph.m * graph.n)]
+    for name, bound in bounds.items():
+        r = graph.relations.get(name)
+        if r is not None and r.weight is not None and len(r):
+            room = np.maximum(bound - np.bincount(r.target, r.weight), 0)[np.unique(r.target)].sum()
+            fitting.append(room / max(float(np.median(r.weight)), 1e-9) * graph.m / len(r))
+    return int(min(fitting))
 
 
 def _joined(*ties: Pairs) -> Pairs:

@@ -7,6 +7,7 @@ KGISO, Algorithm 1; docs/methods/klone.md.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,7 +44,7 @@ class Klone:
         noised = noising.originals(rng, progress)
         progress.step("Tying the copies together")
         symmetric = is_symmetric(graph)
-        synthetic, new = self._synthetic_edges(graph, symmetric, rng)
+        synthetic, new = self._synthetic_edges(noised, symmetric, rules.incoming_sums, rng)
         copies = {name: _copies(noised, name, self.k) for name in graph.relations}
         n = self.k * graph.n + new
         augmented, fixed = assemble(noised, n, copies, synthetic, rng, symmetric=symmetric)
@@ -62,14 +63,12 @@ class Klone:
         return Augmented(weighed, found, figures, originals=graph.n, copies=copied, answers=known)
 
     def _synthetic_edges(
-        self, graph: KnowledgeGraph, symmetric: bool, rng: np.random.Generator
+        self, graph: KnowledgeGraph, symmetric: bool, bounds: Mapping[str, float], rng: np.random.Generator
     ) -> tuple[Pairs, int]:
         """Sources and targets of the synthetic edges, and the number of new vertices they need."""
-        # In a symmetric graph the reverses are added later: a vertex then has one degree, and each edge it lacks is
-        # directed at random.
         n, k = graph.n, self.k
         tied = connect_components(graph, k, rng)
-        (source, target), new = copy_ties(graph, k, tied, rng, symmetric=symmetric)
+        (source, target), new = copy_ties(graph, k, tied, bounds, rng, symmetric=symmetric)
         return exchanged((np.append(source, tied[0]), np.append(target, tied[1])), n, k, rng), new
 
 
