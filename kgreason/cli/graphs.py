@@ -18,6 +18,7 @@ from kgreason.isomorphism.settings import MAX_SUBGRAPHS, Further, Model, Setting
 if TYPE_CHECKING:
     from kgreason.base.progress import Progress
     from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
+    from kgreason.isomorphism.folder import Claim
     from kgreason.isomorphism.reading import Pair
     from kgreason.isomorphism.verification.verdict import Verdict
     from kgreason.language.check.checked_program import CheckedProgram
@@ -195,7 +196,9 @@ def score(
 ) -> int:
     """Measure utility U and U△, fidelity, and how well a classifier detects synthetic vertices and edges.
 
-    -k and -x are those of the guarantee, which is measured again without the edges that look synthetic.
+    -k and -x are those of the guarantee, which is measured again without the edges that look synthetic. Of a release by
+    KLONE with certificate.json beside its mapping, edges between copies are detected; otherwise, all that are not
+    original.
     """
     from kgreason.isomorphism import assessment
     from kgreason.isomorphism.report import score_items
@@ -206,7 +209,10 @@ def score(
     with terminal.progress() as shown:
         pair = _pair(program, original, release, mapping, shown)
         graphs = pair.original, pair.released, pair.mapping
-        result = assessment.score(*graphs, program, k=k, x=x, parts=pair.parts, progress=shown)
+        proof = _certificate_of_copies(release, mapping)
+        result = assessment.score(
+            *graphs, program, k=k, x=x, parts=pair.parts, certificate=proof, progress=shown
+        )
     if as_json:
         print_json({"format": 1, **result.as_dict()})
     else:
@@ -217,11 +223,8 @@ def score(
 def _tell_promise(release: str, model: str) -> None:
     """Tell of what a release says that it promises, where other numbers are asked for only by default."""
     from kgreason.isomorphism.definition import KNOWN
-    from kgreason.isomorphism.folder import claim_of
-    from kgreason.release.table_layout import README
 
-    file = Path(release) / README
-    claim = claim_of(file.read_text(encoding="utf-8", errors="replace")) if file.is_file() else None
+    claim = _claimed(release)
     if claim is None or (promised := claim.guarantee).model != model:
         return
     if claim.series and given("after") is None:
@@ -235,6 +238,22 @@ def _tell_promise(release: str, model: str) -> None:
         says, asks = (f"k = {promised.k}, x = {x}", f" -x {x}") if x else (f"k = {promised.k}", "")
         says += f", {' and '.join(KNOWN[one] for one in promised.further)}" if more else ""
         tell(f"the release says {says}: -k {promised.k}{asks}{more} asks for that")
+
+
+def _claimed(release: str) -> Claim | None:
+    """Statements of the README.txt of a release."""
+    from kgreason.isomorphism.folder import claim_of
+    from kgreason.release.table_layout import README
+
+    file = Path(release) / README
+    return claim_of(file.read_text(encoding="utf-8", errors="replace")) if file.is_file() else None
+
+
+def _certificate_of_copies(release: str, mapping: Path) -> Path | None:
+    """Certificate beside the mapping of a release that promises every x, as copies give it."""
+    file = (mapping if mapping.is_dir() else mapping.parent) / "certificate.json"
+    claim = _claimed(release)
+    return file if claim and claim.guarantee.x is None and file.is_file() else None
 
 
 def _with_series(
@@ -254,12 +273,10 @@ def _with_series(
     `private` are the private folders of this release and of the one before.
     """
     from kgreason.isomorphism.api import verify_series
-    from kgreason.isomorphism.folder import claim_of
-    from kgreason.release.folder_contents import readme_text
 
     joined = verify_series(released, *private, program, k=k, x=x, window=window, seed=seed, progress=progress)
     item, found = joined
-    claim = claim_of(readme_text(Path(release))) if Path(release).is_dir() else None
+    claim = _claimed(release)
     if claim is not None and claim.series and claim.series != str(found):
         item = replace(
             item, holds=False, given_up=False, detail=f"{item.detail}; README.txt says: {claim.series}"

@@ -118,7 +118,7 @@ class Isomorphism(Family[Release, Pair, Anonymization]):
     def judge(self, made: Release, read: Pair) -> Anonymization:
         """Verify the guarantee, by copies if the anonymizer made them, else by image search; and score."""
         graphs, guarantee = (read.original, read.released, read.mapping), made.guarantee
-        certificate = None
+        copies = certificate = None
         if made.copies is not None:
             copies = renumbered(made.copies, made.graph, read.released)
             certificate = Certificate(guarantee.k, copies=copies, further=guarantee.further)
@@ -141,6 +141,7 @@ class Isomorphism(Family[Release, Pair, Anonymization]):
                 *(*graphs, self.program, made.answers, guarantee.k),
                 () if guarantee.model == "k-iso" else self.sizes,
                 read.parts,
+                copies,
             ),
             PER_ROW * (read.released.n + read.released.m),
         )

@@ -241,6 +241,7 @@ def score(
     k: int = Settings.k,
     x: int | Iterable[int] = Settings.x,
     parts: Vertices | None = None,
+    certificate: Certificate | str | Path | None = None,
     allow_files: bool = False,
     progress: Progress = SILENT,
 ) -> Score:
@@ -254,20 +255,32 @@ def score(
         As in `verify`.
     k, x
         Parameters of the guarantee, which is measured again after the most suspicious edges are removed.
+    certificate
+        As in `verify`. If it holds copies (KLONE), the edges between copies are detected. Otherwise all edges that are
+        not original are, copied ones included.
 
     Raises
     ------
     AnonymizationError
         If k or x is out of range.
+    ReleaseError
+        If the certificate cannot be read.
     DataError
         If the graphs do not fit the rules.
     """
+    from kgreason.isomorphism.certificates import read_certificate
+    from kgreason.isomorphism.reading import Pair
+
     check_numbers(k=(k, 1))
     sizes = attacked_sizes(x)
     progress.step("Scoring")
     program = load(rules, allow_files=allow_files)
     original, released = graphs_under(program.without_graph(), original, released)
-    return scored(original, released, mapped(mapping, original, released), program, {}, k, sizes, parts)
+    mapping = mapped(mapping, original, released)
+    if isinstance(certificate, str | Path):
+        certificate = read_certificate(Path(certificate), Pair(original, released, mapping))
+    copies = None if certificate is None else certificate.copies
+    return scored(original, released, mapping, program, {}, k, sizes, parts, copies)
 
 
 def scored(
@@ -279,6 +292,7 @@ def scored(
     k: int,
     sizes: Sequence[int],
     parts: Vertices | None,
+    copies: Vertices | None,
 ) -> Score:
     """Measure a release as `score`; `known` holds the answers of the original to some queries."""
     from kgreason.isomorphism.attacks.edge_filter import Withstood, withstood
@@ -292,8 +306,9 @@ def scored(
     graphs = original, released, mapping
     # a fixed seed makes the measurements reproducible
     vertices = detection(released, mapping, np.random.default_rng(0))
-    truth = synthetic_edges(*graphs)
+    truth = synthetic_edges(*graphs, copies)
     edges, suspicion = edge_detection(released, truth, np.random.default_rng(0))
+    edges = replace(edges, between=copies is not None)
     kept = None
     if sizes and suspicion is None and edges.auc is not None:
         kept = Withstood(k, reason=f"the release has more than {MOST:,} edges")

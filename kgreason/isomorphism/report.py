@@ -283,7 +283,8 @@ def detection_figures(score: Score) -> Iterator[Figure]:
     edges, rest = score.edge_detection, score.withstood
     if edges.precision is not None:
         note = f"the share of a random choice is {edges.base:.3f}; classifiers judge no edge that they learned from"
-        shown = f"{edges.precision:.3f} of the {edges.synthetic:,} most suspicious edges are synthetic"
+        what = "between copies" if edges.between else "synthetic"
+        shown = f"{edges.precision:.3f} of the {edges.synthetic:,} most suspicious edges are {what}"
         yield Figure(
             "Precision at k", shown, "better is 0", "detection AUC", number=edges.precision, note=note
         )

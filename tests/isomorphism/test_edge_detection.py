@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import combinations
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kgreason
+from kgreason.cli import app
 from kgreason.graph.generators import erdos_renyi
 from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.isomorphism.attacks.edge_filter import withstood
@@ -220,3 +223,44 @@ def test_intervals_cover_graphs_without_signal() -> None:
         assert found.high is not None
         missed += not found.low <= 0.5 <= found.high
     assert missed <= 5
+
+
+def test_of_copies_the_edges_between_them_are_detected() -> None:
+    rules = '@edge("own"). @derived("two"). two(X,Y) :- own(X,Z), own(Z,Y).'
+    graph = erdos_renyi(40, 80, np.random.default_rng(1))
+    made = kgreason.anonymize(rules, graph, method="klone", k=3, seed=1)
+    release = made.release
+    assert release.copies is not None
+    copy = {int(v): 0 for v in release.mapping}
+    copy |= {int(v): 1 + j for j, row in enumerate(release.copies) for v in row}
+    between = [
+        copy.get(u, u + 3) != copy.get(v, v + 3)
+        for u, v in zip(*(ends.tolist() for ends in release.graph.ends), strict=True)
+    ]
+    truth = synthetic_edges(made.original, release.graph, release.mapping, release.copies)
+    assert truth.tolist() == between
+    found = made.score.edge_detection
+    assert found.between
+    assert found.synthetic == sum(between) == release.graph.m - 3 * graph.m
+    assert "edges between copies" in str(found)
+    assert made.score.withstood is not None
+    assert made.score.withstood.removed == found.synthetic
+    graphs = made.original, release.graph, release.mapping
+    again = kgreason.score(*graphs, rules, certificate=made.verdict.certificate)
+    assert again.edge_detection == found
+    without = kgreason.score(*graphs, rules).edge_detection
+    assert (without.between, without.synthetic) == (False, release.graph.m - graph.m)
+
+
+def test_score_reads_the_copies_beside_the_mapping(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("r.vada").write_text('@edge("own"). @derived("two"). two(X,Y) :- own(X,Z), own(Z,Y).')
+    rows = [f"{u},{v}" for u, v in zip(*erdos_renyi(40, 80, np.random.default_rng(1)).ends, strict=True)]
+    Path("own.csv").write_text("\n".join(["from,to", *rows]))
+    named = ["--rules", "r.vada", "--data", "own=own.csv"]
+    run = CliRunner().invoke
+    assert run(app, ["anonymize", *named, "--method", "klone"]).exit_code == 0
+    scored = ["score", "release", *named, "--mapping", "private"]
+    assert "edges between copies" in run(app, scored).stdout
+    Path("private/certificate.json").unlink()
+    assert "edges between copies" not in run(app, scored).stdout

@@ -83,7 +83,8 @@ def test_anonymize_in_memory() -> None:
     assert not set(released.labels) & set(result.original.labels)
     verdict = kgreason.verify(result.original, released, mapping, RULES, k=2, x=2)
     assert verdict.holds
-    assert kgreason.score(result.original, released, mapping, RULES) == result.score
+    graphs, proof = (result.original, released, mapping), result.verdict.certificate
+    assert kgreason.score(*graphs, RULES, k=2, x=3, certificate=proof) == result.score
 
 
 def test_anonymize_takes_a_graph() -> None:
@@ -106,7 +107,7 @@ def test_rows_of_a_graph_that_stand_twice_are_one_edge() -> None:
     released, mapping = found.release.graph, found.release.mapping
     twice = doubled(original), doubled(released), mapping, RULES
     assert kgreason.verify(*twice, k=2, x=2, certificate=found.verdict.certificate) == found.verdict
-    assert kgreason.score(*twice) == found.score
+    assert kgreason.score(*twice, k=2, x=2, certificate=found.verdict.certificate) == found.score
 
 
 def test_a_graph_must_fit_the_rules() -> None:

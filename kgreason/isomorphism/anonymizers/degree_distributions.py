@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import Vertices
+from kgreason.graph.sorted_keys import distinct, places
 from kgreason.isomorphism.anonymizers.assembly import Pairs
 
 _ROUNDS = 100  # of swaps of targets
@@ -104,7 +105,7 @@ def match_between(
     target, targets_left = _dealt(in_missing, quotas.T, rng, transposed=True)
     block = np.repeat(np.arange(k * k), quotas.ravel())
     keys = partial(_keys, size=n * k, undirected=undirected)
-    clash = _separate(source, target, block, keys(*existing), keys, rng)
+    clash = _separate(source, target, block, distinct(keys(*existing)), keys, rng)
     return (
         source[~clash],
         target[~clash],
@@ -184,9 +185,10 @@ def _separate(
 
 
 def _clashes(keys: Vertices, existing: Vertices) -> npt.NDArray[np.bool_]:
+    """Mark repeated keys, and those among the existing ones, which are distinct and ascend."""
     repeated = np.ones(len(keys), dtype=np.bool_)
     repeated[np.unique(keys, return_index=True)[1]] = False
-    return repeated | np.isin(keys, existing)
+    return repeated | places(existing, keys)[1]
 
 
 def halves(missing: Degrees, rng: np.random.Generator) -> tuple[Degrees, Degrees]:

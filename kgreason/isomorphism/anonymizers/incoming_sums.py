@@ -265,6 +265,7 @@ def fitted_room(
     far as possible, `alike` edges get each drawn level. Usual weights and levels ascend.
     """
     n, usual = len(room), usual if len(usual) else levels
+    means = np.cumsum(usual) / np.arange(1, len(usual) + 1)  # of the smallest usual weights
     different = np.unique(usual)
     # drawn levels occur `alike` times, so fewer distinct weights need to fit
     least = max(1, int(_FEW * len(different)) // alike)
@@ -284,7 +285,8 @@ def fitted_room(
         group = np.arange(len(rows)) // alike
         level = floored(levels, part[group * alike] * rng.random(len(rows))[group])
         few = np.searchsorted(different, left, side="right") < least
-        fitting = np.searchsorted(usual, left, side="right")
+        fitting = np.searchsorted(means, left / after[now][order], side="right")
+        fitting = np.minimum(fitting, np.searchsorted(usual, left, side="right"))
         drawn = usual[rng.integers(0, np.maximum(fitting, 1))]
         fitted[rows] = np.where(few[group * alike] | (fitting == 0), level, drawn)
         room[target[rows]] -= fitted[rows]

@@ -7,6 +7,7 @@ KGISO, Algorithm 1; docs/methods/klone.md.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,18 +19,11 @@ from kgreason.isomorphism.anonymizers.assembly import (
     Edges,
     Pairs,
     assemble,
-    both_ways,
     check_diversity,
     check_vertices,
     is_symmetric,
 )
-from kgreason.isomorphism.anonymizers.degree_distributions import (
-    DegreeDistribution,
-    Degrees,
-    choose_across,
-    halves,
-    partnered,
-)
+from kgreason.isomorphism.anonymizers.copy_ties import copy_ties
 from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
 from kgreason.isomorphism.definition import Augmented, Earlier, Guarantee
 from kgreason.language.check.checked_program import CheckedProgram
@@ -57,7 +51,7 @@ class Klone:
         progress.step("Tying the copies together")
         symmetric = is_symmetric(graph)
         kept = self._kept(graph, symmetric=symmetric)
-        synthetic, new = self._synthetic_edges(graph, symmetric, kept, rng)
+        synthetic, new = self._synthetic_edges(noised, symmetric, rules.incoming_sums, kept, rng)
         relation = np.append(kept.relation, np.full(len(synthetic[0]) - len(kept.relation), -1))
         copies = {name: _copies(noised, name, self.k) for name in graph.relations}
         n = self.k * graph.n + new
@@ -109,54 +103,22 @@ class Klone:
         return _Kept((source, target), relations, serials)
 
     def _synthetic_edges(
-        self, graph: KnowledgeGraph, symmetric: bool, kept: _Kept, rng: np.random.Generator
+        self,
+        graph: KnowledgeGraph,
+        symmetric: bool,
+        bounds: Mapping[str, float],
+        kept: _Kept,
+        rng: np.random.Generator,
     ) -> tuple[Pairs, int]:
         """Sources and targets of the synthetic edges, the kept ones first, and the number of new vertices they need."""
-        # In a symmetric graph the reverses are added later: a vertex then has one degree, and each edge it lacks is
-        # directed at random.
-        n, k = graph.n, self.k
+        n, k, already = graph.n, self.k, len(kept.serials)
         order = rng.permutation(k)
         tied = connect_components(graph, k, exchanged(kept.edges, n, k, np.argsort(order)), rng)
-        between = (np.maximum(*tied) < n * k) if len(tied[0]) else np.zeros(0, dtype=np.bool_)
-        existing = tied[0][between], tied[1][between]
-        missing = (
-            self._missing_halves(graph, tied, rng) if symmetric else self._missing_degrees(graph, tied, rng)
+        (source, target), new = copy_ties(
+            graph, k, tied, bounds, rng, symmetric=symmetric, lift=self.earlier is None
         )
-        (source, target), new = partnered(missing, existing, graph.m / max(n, 1), rng, symmetric=symmetric)
-        already = len(kept.serials)
         source, target = (ends + already * (ends >= n * k) for ends in (source, target))
-        edges = np.append(tied[0], source), np.append(tied[1], target)
-        return exchanged(edges, n, k, order), already + new
-
-    def _missing_degrees(
-        self, graph: KnowledgeGraph, tied: Pairs, rng: np.random.Generator
-    ) -> tuple[Degrees, Degrees]:
-        """Missing out- and in-degrees of the copies of vertices, shape (n, k), with equal totals."""
-        out_chosen, out_missing = self._chosen(graph.out_degree(), tied[0], rng)
-        in_chosen, in_missing = self._chosen(graph.in_degree(), tied[1], rng)
-        surplus = int(out_missing.sum() - in_missing.sum())
-        lesser = (in_chosen, in_missing) if surplus > 0 else (out_chosen, out_missing)
-        _raise_greatest(*lesser, abs(surplus), rng)
-        return out_missing, in_missing
-
-    def _missing_halves(
-        self, graph: KnowledgeGraph, tied: Pairs, rng: np.random.Generator
-    ) -> tuple[Degrees, Degrees]:
-        """Missing degrees of the copies of vertices, divided at random into equal totals."""
-        chosen, missing = self._chosen(graph.out_degree(), both_ways(tied)[0], rng)
-        _raise_greatest(chosen, missing, int(missing.sum()) % 2, rng)
-        return halves(missing, rng)
-
-    def _chosen(self, real: Degrees, ends: Vertices, rng: np.random.Generator) -> tuple[Degrees, Degrees]:
-        """Chosen degrees of the copies, and the missing degrees, given the ends of the ties."""
-        ties = (
-            np.bincount(ends[ends < len(real) * self.k], minlength=len(real) * self.k)
-            .reshape(self.k, len(real))
-            .T
-        )
-        current = real[:, None] + ties
-        chosen = choose_across(current, DegreeDistribution.fit(real), rng)
-        return chosen, chosen - current
+        return exchanged((np.append(tied[0], source), np.append(tied[1], target)), n, k, order), already + new
 
 
 @record(eq=False)
@@ -231,21 +193,6 @@ def exchanged(edges: Pairs, n: int, k: int, order: Vertices) -> Pairs:
     shift = np.append((order - np.arange(k)) * n, 0)
     source, target = (ends + shift[np.minimum(ends // max(n, 1), k)] for ends in edges)
     return source, target
-
-
-def _raise_greatest(chosen: Degrees, missing: Degrees, surplus: int, rng: np.random.Generator) -> None:
-    """Raise degrees by `surplus` in total: evenly, and by the remainder at the greatest entries of random rows."""
-    # Rows stay free of repeats, as either all entries of a row rise equally or only the greatest does.
-    rows, k = chosen.shape
-    if not rows:
-        return
-    evenly, rest = divmod(surplus, rows * k)
-    more = np.full(rows, rest // rows)
-    more[rng.choice(rows, rest % rows, replace=False)] += 1
-    raised = np.full_like(chosen, evenly)
-    raised[np.arange(rows), chosen.argmax(axis=1)] += more
-    chosen += raised
-    missing += raised
 
 
 def _copies(graph: KnowledgeGraph, name: str, k: int) -> Edges:

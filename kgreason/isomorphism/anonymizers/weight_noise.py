@@ -347,14 +347,14 @@ class WeightNoising:
         return np.concatenate([weight[:fixed], units[fixed:] / GRID])
 
     def _like(self, name: str, present: Units, size: int, alike: int, rng: np.random.Generator) -> Units:
-        """Draw weights like the present ones, which occur `alike` times each."""
+        """Draw weights like the present ones, which occur `alike` times each; so many successive edges share one."""
         if not len(present):
             return self.densities[name].draw(rng, size)
         if name not in self.drawings or self._bound(name) is not None:  # drawn part by part, or lowered later
             return rng.choice(present, size)
         # further draws instead of present weights: otherwise all unique weights would be original
-        drawn = np.repeat(self._again(name, size // alike), alike)
-        return rng.permutation(np.concatenate([drawn, rng.choice(present, size - len(drawn))]))
+        drawn = np.repeat(rng.permutation(self._again(name, size // alike)), alike)
+        return np.concatenate([drawn, rng.choice(present, size - len(drawn))])
 
     def _lowered(
         self,

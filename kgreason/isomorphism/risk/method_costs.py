@@ -16,7 +16,7 @@ from kgreason.base.progress import SILENT, Progress
 from kgreason.base.records import entries, record
 from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.isomorphism.anonymizers.assembly import is_symmetric
-from kgreason.isomorphism.anonymizers.degree_distributions import DegreeDistribution, choose_across
+from kgreason.isomorphism.anonymizers.copy_ties import chosen_degrees, lifts
 from kgreason.isomorphism.anonymizers.degree_raises import DegreeRaises, pair_counts
 from kgreason.isomorphism.risk.occurrences import Survey
 from kgreason.isomorphism.verification.images import decide, decide_each
@@ -102,7 +102,7 @@ class Cost:
 def of_klone(graph: KnowledgeGraph, k: int, subgraphs: int, rng: np.random.Generator) -> Cost:
     """Cost of k copies, with `subgraphs` to verify.
 
-    Degrees are chosen as in KLONE, so the error in edges is a few per cent.
+    Ties are drawn as in KLONE, so the error in edges is a few per cent, unless sums are bounded.
 
     Examples
     --------
@@ -110,21 +110,28 @@ def of_klone(graph: KnowledgeGraph, k: int, subgraphs: int, rng: np.random.Gener
     >>> of_klone(graph, 3, 1, np.random.default_rng(0)).vertices.value
     6.0
     """
-    degrees = graph.out_degree(), graph.in_degree()
-    lacks = [float((_chosen(d, k, rng) - d[:, None]).sum()) for d in degrees]
-    more = (k - 1) * graph.m + (lacks[0] if is_symmetric(graph) else max(lacks))
+    # bounded sums may leave no room for the weights of lifts
+    least, more = (
+        float(_of_copies(graph, k, rng, lifted=lifted)[0].sum() - graph.m) for lifted in (False, True)
+    )
     n, m = k * graph.n, graph.m + more
     return Cost(
         Range((k - 1.0) * graph.n, (k - 1.0) * graph.n, 1.1 * (k - 1) * graph.n + 1),
-        Range.around(more, 1.1),
+        Range(more, least / 1.1, 1.1 * more),
         Range.around(SECONDS + KLONE_SECONDS * (n + m) + KGUARD_SECONDS[0] * subgraphs, 3),
         Range.around(MEGABYTES + KLONE_BYTES * n / 1e6, 1.5),
     )
 
 
-def _chosen(degrees: Ints, k: int, rng: np.random.Generator) -> Ints:
-    """Degrees of the k copies of each vertex, as KLONE chooses them, shape (n, k)."""
-    return choose_across(np.repeat(degrees[:, None], k, axis=1), DegreeDistribution.fit(degrees), rng)
+def _of_copies(
+    graph: KnowledgeGraph, k: int, rng: np.random.Generator, *, lifted: bool = True
+) -> tuple[Ints, Ints]:
+    """Out- and in-degrees of the k copies of each vertex, as KLONE chooses them, shape (n, k)."""
+    symmetric, nothing = is_symmetric(graph), np.empty(0, dtype=np.int64)
+    ties = nothing, nothing
+    if lifted:
+        ties = lifts(graph, k, ties, {}, rng, symmetric=symmetric)
+    return chosen_degrees(graph, k, ties, rng, symmetric=symmetric)
 
 
 @record
@@ -199,9 +206,7 @@ def with_degrees(
     """
     degrees = [graph.in_degree(), graph.out_degree()]
     if copies > 1:
-        degrees = [_chosen(degree, copies, rng).ravel() for degree in degrees]
-        if is_symmetric(graph):
-            degrees[1] = degrees[0]
+        degrees = [degree.ravel() for degree in reversed(_of_copies(graph, copies, rng))]
     raises = DegreeRaises(degrees[0], degrees[1], k, symmetric=is_symmetric(graph))
     raises.run(rng)
     pairs, _, counts = pair_counts(raises.inner, raises.outer)

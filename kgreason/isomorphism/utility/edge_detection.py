@@ -48,8 +48,18 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 NAMES = tuple(name for names in GROUPS.values() for name in names)
 
 
-def synthetic_edges(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices) -> Truth:
-    """Whether each released edge joins vertices that no original edge of its relation joins; shape (m,)."""
+def synthetic_edges(
+    original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices, copies: Vertices | None = None
+) -> Truth:
+    """Whether each released edge joins vertices that no original edge of its relation joins; shape (m,).
+
+    With `copies`, shape (k - 1, n), of a release by KLONE: whether each edge runs between copies, or to a new vertex.
+    Nobody can tell a copied edge from an original one, so copied edges do not count as synthetic.
+    """
+    if copies is not None:
+        copy = np.full(released.n, -1, dtype=np.int64)
+        copy[np.vstack([mapping, copies])] = np.arange(len(copies) + 1)[:, None]
+        return np.asarray(copy[released.ends[0]] != copy[released.ends[1]])
     found = [np.empty(0, dtype=np.bool_)]
     for name, r in released.relations.items():
         own = original.relations[name]
@@ -155,6 +165,8 @@ class EdgeDetection:
         Number of synthetic edges of the release.
     reason
         Reason why there is no AUC.
+    between
+        Whether these are the edges between copies alone, of a release by KLONE, and not the copied edges.
     """
 
     auc: float | None
@@ -164,11 +176,17 @@ class EdgeDetection:
     base: float
     synthetic: int
     reason: str = ""
+    between: bool = False
 
     def __str__(self) -> str:
         if self.auc is None:
             return f"not measured: {self.reason}"
-        return f"ROC-AUC {self.auc:.3f} ({self.low:.3f} to {self.high:.3f}) of {self.synthetic:,} synthetic edges"
+        return f"ROC-AUC {self.auc:.3f} ({self.low:.3f} to {self.high:.3f}) of {self.synthetic:,} {self.kind}"
+
+    @property
+    def kind(self) -> str:
+        """Words for the detected edges."""
+        return "edges between copies" if self.between else "synthetic edges"
 
     def as_dict(self) -> dict[str, object]:
         """Return a JSON-serializable dict."""
