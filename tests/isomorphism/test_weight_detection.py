@@ -203,7 +203,7 @@ def test_values_of_synthetic_edges_where_sums_are_bounded(
     for seed in (1, 5, 6):
         rng = np.random.default_rng(seed)
         released = (
-            choose(Settings(method=method, mode="exact", k=3, trials=10), (4,))
+            choose(Settings(method=method, mode="exact", k=3, trials=10, plans=1), (4,))
             .augment(graph, rules, rng, SILENT)
             .graph
         )
@@ -224,7 +224,7 @@ def test_edges_that_kguard_adds(name: str) -> None:
     weights, kinds = [], []
     for seed in range(36):
         rng = np.random.default_rng(seed)
-        released = choose(Settings(method="kguard", mode="exact", k=3, trials=3), (3,)).augment(
+        released = choose(Settings(method="kguard", mode="exact", k=3, trials=3, plans=1), (3,)).augment(
             graph, COMPARED, rng, SILENT
         )
         weight = released.graph.relations["own"].weight
@@ -245,7 +245,7 @@ def test_ninety_nine_of_a_hundred_ones(method: Method) -> None:
     ones = np.zeros(2)
     for seed in range(6):
         rng = np.random.default_rng(seed)
-        augmented = choose(Settings(method=method, mode="exact", k=3, trials=3), (3,)).augment(
+        augmented = choose(Settings(method=method, mode="exact", k=3, trials=3, plans=1), (3,)).augment(
             graph, COMPARED, rng, SILENT
         )
         weight = augmented.graph.relations["own"].weight
