@@ -310,7 +310,10 @@ def test_control_is_revealed_by_an_intact_release() -> None:
 
 @pytest.mark.parametrize(("worlds", "apart"), quick(1, [(500, 0.055), (2_000, 0.028)]))
 def test_control_of_clusters_is_uncertain(worlds: int, apart: float) -> None:
-    """Each of two majorities is one of one of two companies, and both may be of the same one."""
+    """Each of two majorities is one of one of two companies, and both may be of the same one.
+
+    Four times as many worlds halve the error, with the same margin; a world takes 4 ms.
+    """
     own = observations(np.array([0]), np.array([1]), count=np.array([2]), weight=np.array([0.6]))
     text = """@edge("own"). @node("company"). control(X, X) :- company(X).
     control(X, Z) :- control(X, Y), own(Y, Z, W), V = msum(W, <Y>), V > 0.5."""
