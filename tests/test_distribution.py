@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import time
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -28,10 +29,21 @@ def run(*command: str | Path, cwd: Path | None = None) -> subprocess.CompletedPr
 
 
 @pytest.fixture(scope="module")
-def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder of the source archive and of the wheel, which is built from the archive."""
-    folder = tmp_path_factory.mktemp("dist")
-    run(sys.executable, "-m", "build", "--outdir", folder, ROOT)
+def dist(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """Folder of the source archive and of the wheel, which is built from the archive, once for all workers."""
+    own = tmp_path_factory.getbasetemp()
+    folder = (own if worker_id == "master" else own.parent) / "dist"
+    ended = folder.with_suffix(".ended")
+    try:
+        folder.mkdir()
+    except FileExistsError:  # another worker builds, or has built
+        while not ended.exists():
+            time.sleep(0.5)
+        return folder
+    try:
+        run(sys.executable, "-m", "build", "--outdir", folder, ROOT)
+    finally:
+        ended.touch()
     return folder
 
 

@@ -37,7 +37,7 @@ REACH = resource("rules", "reachability.vada")
 def made() -> Anonymization:
     """A release of KGUARD for several sizes, of a graph in several components."""
     graph = scale_free(60, 2.5, np.random.default_rng(5), economic=True)
-    return anonymize(CONTROL, graph, k=2, x=(2, 3), trials=1, seed=1)
+    return anonymize(CONTROL, graph, k=2, x=(2, 3), trials=1, plans=1, seed=1)
 
 
 @pytest.fixture(scope="module")
@@ -325,11 +325,12 @@ def test_written_and_read(method: str, made: Anonymization, copied: Anonymizatio
 @pytest.mark.parametrize("method", ["kguard", "klone"])
 def test_of_another_release(method: Any, made: Anonymization, copied: Anonymization, tmp_path: Path) -> None:
     result = made if method == "kguard" else copied
+    options: dict[str, Any] = {"plans": 1} if method == "kguard" else {"method": "klone"}
     k = result.release.guarantee.k
     file = tmp_path / "certificate.json"
     assert result.verdict.certificate is not None
     write_certificate(file, result.verdict.certificate, Pair(*known(result)))
-    other = anonymize(CONTROL, result.original, method=method, k=k, x=3, trials=1)
+    other = anonymize(CONTROL, result.original, k=k, x=3, trials=1, **options)
     verdict = verify(*known(other), CONTROL, k=k, x=3, certificate=file)
     assert not verdict.holds
     assert verdict["certificate"].witnesses[0].startswith("it is of another release: ")

@@ -21,7 +21,6 @@ from kgreason.base.resources import resource
 from kgreason.graph.generators import erdos_renyi, scale_free
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
 from kgreason.graph.refinement import refined
-from kgreason.isomorphism.anonymizers import kguard
 from kgreason.isomorphism.anonymizers.assembly import is_symmetric, publish
 from kgreason.isomorphism.anonymizers.degree_fillers import filled
 from kgreason.isomorphism.anonymizers.degree_raises import DegreeRaises, pair_counts
@@ -50,11 +49,6 @@ DEGREE: tuple[Further, ...] = ("degree",)
 NEIGHBOURS: tuple[Further, ...] = ("degree", "neighbours")
 
 
-@pytest.fixture(autouse=True)
-def one_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kguard, "_ATTEMPTS", 1)
-
-
 def known(graph: KnowledgeGraph, further: Further) -> list[Hashable]:
     """What an attacker knows of each vertex, in plain Python: docs/risk.md and nothing else."""
     into, out, ties = Counter[int](), Counter[int](), dict[tuple[int, int], Counter[tuple[str, int]]]()
@@ -81,7 +75,7 @@ def shared(graph: KnowledgeGraph, further: Further) -> int:
 def anonymizer(method: str, k: int, x: int, further: tuple[Further, ...]) -> Anonymizer:
     if method == "published":
         return PublishedKguard(k, x, 1, 10**7)
-    return Klone(k, 1) if method == "klone" else Kguard(k, (x,), 1, 10**9, degrees=further == DEGREE)
+    return Klone(k, 1) if method == "klone" else Kguard(k, (x,), 1, 10**9, plans=1, degrees=further == DEGREE)
 
 
 def made(
@@ -314,7 +308,7 @@ def test_the_checker_counts_as_the_definition_says(graph: KnowledgeGraph, k: int
 def released(request: pytest.FixtureRequest) -> kgreason.Anonymization:
     graph = scale_free(40, 2.5, np.random.default_rng(5), economic=True)
     also = request.param[-1]
-    return kgreason.anonymize(CONTROL, graph, k=3, x=2, also=also, trials=1, seed=1)
+    return kgreason.anonymize(CONTROL, graph, k=3, x=2, also=also, trials=1, seed=1, plans=1)
 
 
 def graphs_of(result: kgreason.Anonymization) -> tuple[KnowledgeGraph, KnowledgeGraph, Any]:
@@ -352,7 +346,7 @@ def test_a_certificate_states_them_and_is_not_believed(released: kgreason.Anonym
 def test_a_false_certificate_fails(tmp_path: Path) -> None:
     graph = scale_free(40, 2.5, np.random.default_rng(5), economic=True)
     folders = kgreason.Folders(tmp_path / "release", tmp_path / "private")
-    plain = kgreason.anonymize(CONTROL, graph, k=3, x=2, trials=1, seed=1, folders=folders)
+    plain = kgreason.anonymize(CONTROL, graph, k=3, x=2, trials=1, seed=1, plans=1, folders=folders)
     assert shared(plain.release.graph, "degree") < 3
     file = tmp_path / "private" / "certificate.json"
     data = json.loads(file.read_text())
@@ -397,7 +391,7 @@ def test_the_command_line_and_the_texts_of_a_release(tmp_path: Path, words: tupl
     )
     assert run("generate", "ownership", "-n", "60", "--seed", "3", "--out", table).exit_code == 0
     rules = ("--rules", CONTROL, "--data", f"own={table}")
-    found = run("anonymize", *rules, *words, "-x", "2", *place, "--json")
+    found = run("anonymize", *rules, *words, "-x", "2", "--plans", "1", *place, "--json")
     assert found.exit_code == 0, found.output
     text = "(3,2)-isomorphism with 3-anonymous degrees" + " and neighbours' degrees" * (len(words) > 2)
     result = json.loads(found.stdout)
@@ -430,6 +424,6 @@ def test_the_command_line_and_the_texts_of_a_release(tmp_path: Path, words: tupl
 def test_a_file_of_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert run("generate", "ownership", "-n", "40", "--seed", "3", "--out", "own.csv").exit_code == 0
-    (tmp_path / "kgreason.toml").write_text('[anonymize]\nalso = ["degree"]\nx = 2\n')
+    (tmp_path / "kgreason.toml").write_text('[anonymize]\nalso = ["degree"]\nx = 2\nplans = 1\n')
     found = run("anonymize", "--rules", CONTROL, "--data", "own=own.csv", "--json")
     assert json.loads(found.stdout)["guarantee"] == "(3,2)-isomorphism with 3-anonymous degrees"

@@ -39,16 +39,15 @@ APART = load_text(
 FRIENDS = load_text('@edge("knows"). friend(X,Y) :- knows(X,Y). @derived("friend").')
 
 
-@pytest.fixture(autouse=True)
-def one_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kguard, "_ATTEMPTS", 1)
-    monkeypatch.setattr(kguard, "_MORE_ATTEMPTS", 1)
-
-
 def made(
-    graph: KnowledgeGraph, rules: CheckedProgram, k: int, sizes: tuple[int, ...], seed: int = 0
+    graph: KnowledgeGraph,
+    rules: CheckedProgram,
+    k: int,
+    sizes: tuple[int, ...],
+    seed: int = 0,
+    plans: int = 1,
 ) -> Augmented:
-    return Kguard(k, sizes, trials=1, max_subgraphs=10**9).augment(
+    return Kguard(k, sizes, trials=1, max_subgraphs=10**9, plans=plans).augment(
         graph, rules, np.random.default_rng(seed), SILENT
     )
 
@@ -153,12 +152,11 @@ def test_not_more_than_klone() -> None:
 def test_the_same_seed_makes_the_same_release_on_one_core_and_on_four(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(kguard, "_ATTEMPTS", 2)
     graph = scale_free(50, 3.0, np.random.default_rng(5), economic=True)
     found = []
     for count in (1, 4):
         monkeypatch.setattr(cores, "cores", lambda count=count: count)
-        augmented = made(graph, RULES, 3, (3, 4), seed=7).graph
+        augmented = made(graph, RULES, 3, (3, 4), seed=7, plans=2).graph
         found.append([*augmented.ends, augmented.relations["own"].weight])
     assert all(np.array_equal(a, b) for a, b in zip(*found, strict=True))
 
@@ -275,7 +273,7 @@ def test_published_adds_more() -> None:
     from kgreason.isomorphism.anonymizers.kguard_published import PublishedKguard
 
     graph = erdos_renyi(500, 5_000, np.random.default_rng(0))
-    exact = Kguard(3, (4,), 1, 10**9).augment(graph, REACH, np.random.default_rng(1), SILENT)
+    exact = made(graph, REACH, 3, (4,), seed=1)
     published = PublishedKguard(3, 4, 1, 10**7).augment(graph, REACH, np.random.default_rng(1), SILENT)
     assert checked(graph, exact, REACH, 3, (4,)).holds
     assert 3 * (exact.graph.n - graph.n) <= published.graph.n - graph.n

@@ -115,7 +115,7 @@ def test_kguard_release_that_holds_for_every_original() -> None:
     """In a random graph all small parts have look-alikes, whichever vertices are synthetic."""
     rng = np.random.default_rng(1)
     edges = [(f"v{a}", f"v{b}", 0.5) for a, b in rng.integers(60, size=(240, 2)) if a != b]
-    made = kgreason.anonymize(OWN_REACH, {"own": edges}, k=3, x=2, trials=1, seed=2)
+    made = kgreason.anonymize(OWN_REACH, {"own": edges}, k=3, x=2, trials=1, plans=1, seed=2)
     verdict = kgreason.verify_alone(made.release.graph, OWN_REACH, k=3, x=(1, 2))
     assert made.verdict.holds
     assert verdict.holds, str(verdict)

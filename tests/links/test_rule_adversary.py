@@ -308,9 +308,12 @@ def test_control_is_revealed_by_an_intact_release() -> None:
         assert as_dict(found) == pytest.approx({(0, 1): weight, (0, 2): weight, (0, 3): weight})
 
 
-@pytest.mark.parametrize(("worlds", "apart"), quick(1, [(500, 0.055), (1_000, 0.04), (4_000, 0.02)]))
+@pytest.mark.parametrize(("worlds", "apart"), quick(1, [(500, 0.055), (2_000, 0.028)]))
 def test_control_of_clusters_is_uncertain(worlds: int, apart: float) -> None:
-    """Each of two majorities is one of one of two companies, and both may be of the same one."""
+    """Each of two majorities is one of one of two companies, and both may be of the same one.
+
+    Four times as many worlds halve the error, with the same margin; a world takes 4 ms.
+    """
     own = observations(np.array([0]), np.array([1]), count=np.array([2]), weight=np.array([0.6]))
     text = """@edge("own"). @node("company"). control(X, X) :- company(X).
     control(X, Z) :- control(X, Y), own(Y, Z, W), V = msum(W, <Y>), V > 0.5."""

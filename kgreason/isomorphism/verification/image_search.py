@@ -109,7 +109,7 @@ class Search:
 
     def _search(self, rows: Ints, classes: Ints) -> Ints:
         """Decide with the stored members and, while these do not suffice, with more and more of the release."""
-        status = np.zeros(len(rows), dtype=np.int64)
+        status = np.full(len(rows), -1, dtype=np.int64)  # 0 until the end: no images among the stored members
         self.attempt(rows, classes, status, np.unique(classes), PATIENCE)
         self.progress.step(f"Searching the release for images of {self.size} vertices")
         while True:
@@ -117,8 +117,9 @@ class Search:
             wanted = [c for c in left if 0 <= self._rounds.get(c, 0) <= len(self.parts)]
             if not wanted:
                 break
-            self._extend(wanted)
-            self.attempt(rows, classes, status, np.array(wanted), PATIENCE)
+            extended = np.array(self._extend(wanted), dtype=np.int64)
+            status[(status == 0) & np.isin(classes, extended)] = -1
+            self.attempt(rows, classes, status, extended, PATIENCE)
         whole = [c for c, rounds in self._rounds.items() if rounds > len(self.parts)]
         self.attempt(rows, classes, status, np.array(whole, dtype=np.int64), self.budget)
         for i in np.flatnonzero((status == -1) & np.isin(classes, whole)):
@@ -127,22 +128,29 @@ class Search:
         status[(status == 0) & ~np.isin(classes, whole)] = -1
         return status
 
-    def _extend(self, wanted: list[int]) -> None:
-        """Visit the next round of the release for the wanted classes with the fewest visited rounds."""
+    def _extend(self, wanted: list[int]) -> list[int]:
+        """Visit the next round of the release for the wanted classes with the fewest visited rounds.
+
+        Returns the classes that may have other stored members than before.
+        """
         at = min(self._rounds.get(c, 0) for c in wanted)
         mine = [c for c in wanted if self._rounds.get(c, 0) == at]
         if at == 0:
             self._stock.forget(mine)
         if at < len(self.parts):
+            visited = mine
             self._visit(np.array(mine), self.parts[at])
         elif self._cut:
+            visited = []
             self._rounds.update(dict.fromkeys(mine, GIVEN_UP))
         else:
             form, types = self.catalogue.full.form, self.index.ground_types
-            self._list_all([c for c in mine if self.size == 1 or not form(c).connected_ground(types)])
+            visited = [c for c in mine if self.size == 1 or not form(c).connected_ground(types)]
+            self._list_all(visited)
         for c in mine:
             if self._rounds.get(c) != GIVEN_UP:
                 self._rounds[c] = at + 1
+        return visited
 
     def _list_all(self, wanted: list[int]) -> None:
         """List the members of classes in which ground edges do not connect the vertices, or give them up."""
@@ -180,13 +188,13 @@ class Search:
 
     def attempt(self, rows: Ints, classes: Ints, status: Ints, wanted: Ints, budget: int) -> None:
         """Decide the attacked subgraphs of the wanted classes as far as the members found so far suffice."""
-        mine = np.flatnonzero((status != 1) & np.isin(classes, wanted))
+        mine = np.flatnonzero((status < 0) & np.isin(classes, wanted))
         for number, at in _by_class(classes[mine]):
             part = mine[at]
             rest = part[~self._covered(rows[part], number)]
             status[part] = 1
             late = budget == PATIENCE and len(rest) > MANY  # more members will serve many at once
-            status[rest] = 0 if late else self._images(rows[rest], number, budget)
+            status[rest] = -1 if late else self._images(rows[rest], number, budget)
 
     def _covered(self, rows: Ints, number: int) -> npt.NDArray[np.bool_]:
         """Extend the pool of a class; return which attacked subgraphs have their images there."""
