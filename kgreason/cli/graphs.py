@@ -51,6 +51,8 @@ def anonymize(rules: Path, data: Sequence[str], **asked: Any) -> int:
     """
     from kgreason.isomorphism import api
 
+    if asked["after"] is None:
+        refuse(["window"], "without --after", "name the private folder of the release before: --after DIR")
     if asked["split"] is None:
         refuse(["keep_cuts"], "without --split", "say for instance --split 1000")
     chosen = {name: asked[name] for name in names(*SETTINGS)}
@@ -273,14 +275,18 @@ def _with_series(
     `private` are the private folders of this release and of the one before.
     """
     from kgreason.isomorphism.api import verify_series
+    from kgreason.isomorphism.arguments import attacked_sizes
 
     joined = verify_series(released, *private, program, k=k, x=x, window=window, seed=seed, progress=progress)
     item, found = joined
     claim = _claimed(release)
-    if claim is not None and claim.series and claim.series != str(found):
-        item = replace(
-            item, holds=False, given_up=False, detail=f"{item.detail}; README.txt says: {claim.series}"
-        )
+    sampled = found.unchanged.sampled or found.changed.sampled
+    if claim is not None and not sampled and claim.asked_of_series == (found.k, found.window):
+        stated = claim.guarantee
+        same = stated.x is None or attacked_sizes(x) == (*stated.also, stated.x)
+        if same and claim.series != str(found):
+            words = f"{item.detail}; README.txt says: {claim.series}"
+            item = replace(item, holds=False, given_up=False, detail=words)
     return replace(verdict, items=(*verdict.items, item), joined=found)
 
 

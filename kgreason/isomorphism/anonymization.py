@@ -105,7 +105,9 @@ class Isomorphism(Family[Release, Pair, Anonymization]):
         serials = np.zeros(made.graph.n, dtype=np.int64)
         assert made.serials is not None
         serials[renumbered(np.arange(made.graph.n), made.graph, pair.released)] = made.serials
-        return release_in_series(pair.original, pair.released, pair.mapping, copies, serials)
+        earlier = None if self.series is None else self.series.earlier
+        last = 0 if earlier is None else earlier.last
+        return release_in_series(pair.original, pair.released, pair.mapping, copies, serials, last)
 
     def _fitting(self, released: KnowledgeGraph, progress: Progress = SILENT) -> Layout:
         assert self.layout is not None

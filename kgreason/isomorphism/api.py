@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from kgreason.base.errors import AnonymizationError, ReleaseError
+from kgreason.base.errors import AnonymizationError, DataError, ReleaseError
 from kgreason.base.progress import SILENT, Progress
 from kgreason.base.setting_fields import check_ranges, configured, reported, setting
 from kgreason.isomorphism.arguments import (
@@ -22,7 +23,7 @@ from kgreason.isomorphism.arguments import (
 from kgreason.isomorphism.settings import MAX_SUBGRAPHS, Settings
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.reasoning.api import Rules, load
-from kgreason.release.publication import check_folders
+from kgreason.release.publication import Folders, check_folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from kgreason.isomorphism.verification.verdict import Joined
     from kgreason.release.verdicts import Item
 
+MOST = 1_000  # earlier releases of a series whose folders are not overwritten
 SMALLER_LEFT = (
     "-x {x} covers subgraphs of {x} vertices, not smaller ones: the rules are not proven to commute "
     "(`kgreason check` says why). -x 2..{x} covers them, too"
@@ -160,9 +162,19 @@ def verify_series(
     """
     from kgreason.isomorphism.series import dated, read_release_in_series, read_window
     from kgreason.isomorphism.verification.joined_releases import joined_occurrences
+    from kgreason.release.earlier_releases import before
 
+    private = private if private.is_dir() else private.parent
     program = anonymizable(load(rules, allow_files=allow_files))
     progress.step("Reading earlier releases")
+    if (named := before(private)) is None or named.resolve() != after.resolve():
+        what = "begins a series" if named is None else f"comes after {named}"
+        hint = (
+            "name its private folder, and that of the release before"
+            if named is None
+            else f"say --after {named}"
+        )
+        raise ReleaseError(f"{private}: this release {what}, not after {after}", hint=hint)
     releases = [*read_window(program, after, window - 1), read_release_in_series(released, private)]
     rng = np.random.default_rng(seed)
     return joined_occurrences(dated(releases), program, k, attacked_sizes(x), rng, progress)
@@ -185,15 +197,29 @@ def _series(call: Call, program: CheckedProgram, further: Sequence[Further]) -> 
         if given:
             hint = "leave --after out, or the method, --mode, --split and --also"
             raise AnonymizationError(f"no release can follow another one: {what}", hint=hint)
-    if call.folders is not None and after.resolve() == call.folders.private.resolve():
-        raise ReleaseError(
-            f"the release after {after} cannot have its private files in the same folder",
-            hint="each release of a series keeps folders of its own: choose another private folder",
-        )
+    if call.folders is not None:
+        _check_apart(call.folders, after)
     call.progress.step("Reading earlier releases")
     window = read_window(program, after, max(call.window - 1, 1))
     check_continues(window[-1], call.k, klone=call.method == "klone")
     return Series(after, window[-1], window if call.window > 1 else ())
+
+
+def _check_apart(folders: Folders, after: Path) -> None:
+    """Refuse folders that hold an earlier release of the series, or its private files."""
+    from kgreason.release.earlier_releases import earlier_folders
+
+    new = {folders.release.resolve(), folders.private.resolve()}
+    series = [after]
+    with suppress(DataError):  # what cannot be read is refused later, if the window needs it
+        for earlier in earlier_folders(after, MOST):
+            series += earlier
+    for folder in series:
+        if folder.resolve() in new:
+            raise ReleaseError(
+                f"{folder} belongs to an earlier release of the series, which must stay",
+                hint="each release of a series keeps folders of its own: choose others with --release and --private",
+            )
 
 
 def _check_large_enough(graph: KnowledgeGraph, k: int, sizes: Sequence[int]) -> None:

@@ -128,6 +128,8 @@ class Earlier:
         Number of each other synthetic vertex in the series, from 1; 0 for originals and copies. int64, shape (n,).
     synthetic
         Whether each edge is neither original nor copied, by relation; bool, shape (m,).
+    last
+        Greatest number of a synthetic vertex in the series so far.
     """
 
     graph: KnowledgeGraph
@@ -135,6 +137,7 @@ class Earlier:
     copy: Vertices
     serial: Vertices
     synthetic: Mapping[str, npt.NDArray[np.bool_]]
+    last: int = 0
 
     @property
     def copies(self) -> int:

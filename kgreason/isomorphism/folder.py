@@ -93,6 +93,14 @@ class Claim:
     synthetic: str
     series: str = ""
 
+    @property
+    def asked_of_series(self) -> tuple[int, int] | None:
+        """The k and the window to which the words on the series refer, if there are any."""
+        stated = re.search(r"keeps? ([0-9]+) occurrences .* the last ([0-9]+) releases", self.series)
+        if stated is None:
+            return None
+        return int(stated[1]), int(stated[2])
+
 
 def contents_of(
     program: CheckedProgram, layout: Layout, released: KnowledgeGraph, claim: Claim | None

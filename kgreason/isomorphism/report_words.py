@@ -90,7 +90,7 @@ class Promise:
             other = RULES["larger_parts"].format(self.sizes.split(" and fewer")[0])
         known = RULES["_".join(("unprotected", *self.further[-1:]))]
         again = RULES["unprotected_series" if self.series else "unprotected_again"]
-        again += RULES["unprotected_changed"] if "did not change" in self.series else ""
+        again += RULES["unprotected_changed"] if self.series and "every subgraph" not in self.series else ""
         return f"{known}; {again}; {RULES['unprotected_always']}{other}."
 
     @property

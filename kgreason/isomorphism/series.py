@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.base.errors import AnonymizationError, ReleaseError
+from kgreason.base.errors import AnonymizationError, DataError, ReleaseError
 from kgreason.data.sources import SourceSpec
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
 from kgreason.graph.sorted_keys import places
@@ -38,6 +39,7 @@ def release_in_series(
     mapping: Vertices,
     copies: Vertices | None,
     serials: Vertices | None,
+    last: int = 0,
 ) -> Earlier:
     """Describe a release whose original is known.
 
@@ -47,6 +49,8 @@ def release_in_series(
         Copies of each original vertex, int64, shape (k - 1, n), if there are any.
     serials
         Number in the series of each released vertex, 0 for originals and copies; int64, shape (released n,).
+    last
+        Greatest such number in earlier releases.
     """
     name = np.full(released.n, None, dtype=object)
     copy = np.full(released.n, -1, dtype=np.int64)
@@ -62,7 +66,8 @@ def release_in_series(
         else:
             synthetic[predicate] = ~places(real[predicate], r.source * released.n + r.target)[1]
     serial = np.zeros(released.n, dtype=np.int64) if serials is None else serials
-    return Earlier(released, name.tolist(), copy, serial, synthetic)
+    last = max(last, int(serial.max(initial=0)))
+    return Earlier(released, name.tolist(), copy, serial, synthetic, last)
 
 
 def write_series(path: Path, release: Earlier) -> None:
@@ -75,7 +80,13 @@ def write_series(path: Path, release: Earlier) -> None:
         rows = np.flatnonzero(between)
         edges[predicate] = [[labels[r.source[i]], labels[r.target[i]]] for i in rows.tolist()]
     serials = dict(zip(labels[others].tolist(), release.serial[others].tolist(), strict=True))
-    data = {"format": FORMAT, "copies": release.copies, "vertices": serials, "edges": edges}
+    data = {
+        "format": FORMAT,
+        "copies": release.copies,
+        "last": release.last,
+        "vertices": serials,
+        "edges": edges,
+    }
     path.write_text(json.dumps(data) + "\n", encoding="utf-8")
 
 
@@ -111,7 +122,11 @@ def _read(program: CheckedProgram, folder: Path, private: Path) -> Earlier:
         raise ReleaseError(
             f"{folder}: this release was not confirmed, so no series can go on from it", hint=hint
         )
-    released = read_released(program, {p: [SourceSpec(folder)] for p in program.edges})
+    try:
+        released = read_released(program, {p: [SourceSpec(folder)] for p in program.edges})
+    except DataError as error:
+        hint = f"{error.hint}; all rules of a series have the same @edge predicates"
+        raise replace(error, hint=hint) from error
     return read_release_in_series(released, private)
 
 
@@ -154,7 +169,7 @@ def _described(
     nothing = KnowledgeGraph(
         originals, {name: r.take(np.empty(0, np.int64)) for name, r in released.relations.items()}
     )
-    found = release_in_series(nothing, released, mapping, copies, serials)
+    found = release_in_series(nothing, released, mapping, copies, serials, int(data["last"]))
     if (found.copy[serials > 0] >= 0).any() or (serials[found.copy < 0] <= 0).any():
         raise ValueError("it names other synthetic vertices")
     if copies is not None:
@@ -165,7 +180,7 @@ def _described(
         made = np.unique([u * released.n + v for u, v in pairs]).astype(np.int64)
         outside = (found.copy[r.source] < 0) | (found.copy[r.target] < 0)
         synthetic[predicate] = outside | places(made, r.source * released.n + r.target)[1]
-    return Earlier(released, found.names, found.copy, serials, synthetic)
+    return Earlier(released, found.names, found.copy, serials, synthetic, found.last)
 
 
 def dated(window: Sequence[Earlier]) -> list[Dated]:

@@ -36,6 +36,12 @@ def earlier_folders(after: Path | None, count: int) -> Iterator[tuple[Path, Path
         private = None if before is None else Path(os.path.normpath(private / before))
 
 
+def before(private: Path) -> Path | None:
+    """Private folder of the release before, as the private report names it; errors as for `earlier_folders`."""
+    after = _paths(private)[1]
+    return None if after is None else Path(os.path.normpath(private / after))
+
+
 def _paths(private: Path) -> tuple[str, str | None]:
     path = private / "report.json"
     hint = "the private folders of earlier releases must stay where they are, seen from one another: bring it back"

@@ -26,7 +26,7 @@ from kgreason.isomorphism.anonymizers.degree_distributions import (
     to_new_vertices,
 )
 from kgreason.isomorphism.anonymizers.degree_diversity import choose_apart
-from kgreason.isomorphism.anonymizers.klone import Klone, _Kept, connect_components
+from kgreason.isomorphism.anonymizers.klone import Klone, connect_components
 from kgreason.isomorphism.definition import Augmented, Guarantee
 from kgreason.isomorphism.utility.edge_detection import edge_detection, synthetic_edges
 from kgreason.language.check.program_checker import load_text
@@ -159,7 +159,7 @@ def test_the_true_copy_is_not_known_by_the_synthetic_edges() -> None:
     graph = build(n, edges)
     touched, most = np.zeros(k), np.zeros((2, k))
     for _ in range(draws):
-        ends = Klone(k, 1)._synthetic_edges(graph, False, {}, _Kept((NONE, NONE), NONE, NONE), rng)[0]
+        ends = Klone(k, 1)._synthetic_edges(graph, False, {}, None, rng)[0]
         for phi in (0, 1):
             at_new = ends[phi][ends[1 - phi] >= n * k] // n
             touched += np.bincount(at_new, minlength=k) > 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import tempfile
 from pathlib import Path
@@ -187,7 +188,8 @@ def test_a_readme_that_claims_more_is_refuted(written: tuple[Path, str], tmp_pat
     place = tmp_path / "all" / "release2" / "README.txt"
     text = place.read_text()
     assert "Series: " in text
-    place.write_text(text.replace("keeps 2", "keeps 9").replace("keep 2", "keep 9"))
+    other = "Series: 12.3 % of the subgraphs that did not change keep 2"
+    place.write_text(re.sub("Series: .*? keeps? 2", other, text, flags=re.DOTALL))
     rng = np.random.default_rng(3)
     edges = changed(register(40, 80, rng), 40, 3, rng)
     table = tmp_path / "own.csv"
@@ -303,6 +305,106 @@ def test_other_copies_than_before_are_found(tmp_path: Path) -> None:
     assert "are other vertices than before" in item.witnesses[0]
 
 
+def test_images_of_vertex_0_are_raised_as_well(tmp_path: Path) -> None:
+    """Edges that are promised to the first vertex alone are added."""
+    for seed in range(31, 34):
+        rng = np.random.default_rng(seed)
+        edges = register(7, 21, rng)
+        for number in (1, 2, 3):
+            assert release(graph_of(edges), tmp_path / str(seed), number, "kguard").holds
+            edges = changed(edges, 7, 1, rng)
+
+
+def weight_changes(folder: Path, method: str) -> dict[str, list[bool]]:
+    """Whether weights changed between two releases, of the kept edges of each kind."""
+    before, after = read_window(PROGRAM, folder / "private2", 2)
+    first, second = (released_weights(found, method) for found in (before, after))
+    kinds: dict[str, list[bool]] = {"synthetic": [], "original": []}
+    for edge, (weight, synthetic) in second.items():
+        if edge in first:
+            kinds["synthetic" if synthetic else "original"].append(first[edge][0] != weight)
+    return kinds
+
+
+def released_weights(found: Earlier, method: str) -> dict[Any, tuple[float, bool]]:
+    """Weight and kind of each edge by the identity of its ends; of KLONE, copied edges count as original."""
+    names = list(zip(found.copy.tolist(), found.names, found.serial.tolist(), strict=True))
+    relation, synthetic = found.graph.relations["own"], found.synthetic["own"].tolist()
+    assert relation.weight is not None
+    rows = zip(relation.source.tolist(), relation.target.tolist(), relation.weight.tolist(), strict=True)
+    assert method in ("klone", "kguard")
+    return {(names[u], names[v]): (w, s) for (u, v, w), s in zip(rows, synthetic, strict=True)}
+
+
+@pytest.mark.parametrize("method", ["klone", "kguard"])
+def test_weights_do_not_tell_synthetic_edges(method: str, tmp_path: Path) -> None:
+    """Kept edges of both kinds have their released weights, but for a few around new edges."""
+    rng = np.random.default_rng(7)
+    edges = register(60, 150, rng)
+    release(graph_of(edges), tmp_path, 1, method, k=3, x=3)
+    release(graph_of(changed(edges, 60, 4, rng)), tmp_path, 2, method, k=3, x=3)
+    kinds = weight_changes(tmp_path, method)
+    for kept in kinds.values():
+        assert len(kept) > 10
+        assert np.mean(kept) < 0.25
+
+
+def test_a_symmetric_state_has_no_one_way_edges(tmp_path: Path) -> None:
+    rules = tmp_path / "rules.vada"
+    rules.write_text('@edge("own"). @output("own").')
+    rng = np.random.default_rng(4)
+    pairs = {(int(u), int(v)) for u, v in rng.integers(0, 14, (30, 2)) if u != v}
+    mutual = sorted(pairs | {(v, u) for u, v in pairs})
+    for method in ("klone", "kguard"):
+        for number, rows in ((1, mutual[1:]), (2, mutual)):
+            graph = KnowledgeGraph.from_edges([(f"v{u}", f"v{v}") for u, v in rows], relation="own")
+            folders = kgreason.Folders(tmp_path / f"{method}r{number}", tmp_path / f"{method}p{number}")
+            after = {"after": tmp_path / f"{method}p1"} if number == 2 else {}
+            made = kgreason.anonymize(
+                rules, graph, method=method, k=2, x=2, seed=number, folders=folders, **after
+            )
+            assert made.holds
+        own = made.release.graph.relations["own"]
+        keys = set(zip(own.source.tolist(), own.target.tolist(), strict=True))
+        assert keys == {(v, u) for u, v in keys}
+
+
+def test_numbers_of_synthetic_vertices_are_never_used_twice(tmp_path: Path) -> None:
+    """Not even if a release between has none."""
+    edges = register(20, 40, np.random.default_rng(4))
+    release(graph_of(edges), tmp_path, 1, "kguard")
+    path = tmp_path / "private1" / "series.json"
+    data = json.loads(path.read_text())
+    path.write_text(json.dumps({**data, "last": 900}))
+    release(graph_of(edges), tmp_path, 2, "kguard")
+    assert json.loads((tmp_path / "private2" / "series.json").read_text())["last"] >= 900
+
+
+def test_other_questions_do_not_refute_the_readme(written: tuple[Path, str]) -> None:
+    folder, _ = written
+    rng = np.random.default_rng(3)
+    edges = changed(register(40, 80, rng), 40, 3, rng)
+    table = folder / "own2.csv"
+    table.write_text("u,v,w\n" + "".join(f"{u},{v},{w}\n" for (u, v), w in edges.items()))
+    asked = ("verify", str(folder / "release2"), "--rules", str(CONTROL), "--data", f"own={table}", "-k", "2")
+    asked += ("--mapping", str(folder / "private2"), "--after", str(folder / "private1"))
+    for x in ("1", "1..2"):
+        result = run(*asked, "-x", x)
+        assert "README.txt says" not in result.stdout
+
+
+def test_the_release_before_must_be_named(written: tuple[Path, str]) -> None:
+    folder, _ = written
+    _, _, last = read_window(PROGRAM, folder / "private3", 3)
+    for named, what in ((3, "comes after .*private2"), (1, "comes after .*private2")):
+        with pytest.raises(ReleaseError, match=what):
+            kgreason.verify_series(
+                last.graph, folder / "private3", folder / f"private{named}", CONTROL, k=2, x=2
+            )
+    with pytest.raises(ReleaseError, match="begins a series"):
+        kgreason.verify_series(last.graph, folder / "private1", folder / "private1", CONTROL, k=2, x=2)
+
+
 # --- what cannot go on ---
 
 
@@ -361,7 +463,7 @@ def test_folders_of_a_series(tmp_path: Path) -> None:
     with pytest.raises(ReleaseError, match="there is no such folder"):
         release(graph, tmp_path, 2, "kguard", after=tmp_path / "elsewhere")
     folders = kgreason.Folders(tmp_path / "release2", tmp_path / "private1", force=True)
-    with pytest.raises(ReleaseError, match="cannot have its private files in the same folder"):
+    with pytest.raises(ReleaseError, match="belongs to an earlier release of the series"):
         release(graph, tmp_path, 2, "kguard", folders=folders)
     shutil.rmtree(tmp_path / "release1")
     with pytest.raises(ReleaseError, match="private1 is not there"):

@@ -66,13 +66,11 @@ def assemble(
     rng: np.random.Generator,
     *,
     symmetric: bool = False,
-    relation: Vertices | None = None,
 ) -> tuple[KnowledgeGraph, dict[str, int]]:
     """Add vertices up to the number n, copied edges, and synthetic edges, if `symmetric` with their reverses.
 
-    Each synthetic edge has the number of its `relation`, or, if that is negative or not given, a random one, in
-    proportion to the sizes of the relations; its weight is 0 until it is drawn. Also returns for each relation the
-    number of leading edges that are originals or copies.
+    Each synthetic edge is assigned to a random relation, in proportion to the sizes of the relations; its weight is 0
+    until it is drawn. Also returns for each relation the number of leading edges that are originals or copies.
 
     Raises
     ------
@@ -86,8 +84,6 @@ def assemble(
             hint="name the predicate of its edges with @edge",
         )
     of = _proportional(graph, len(source), rng)
-    if relation is not None:
-        of = np.where(relation >= 0, relation, of)
     relations, fixed = {}, {}
     for number, name in enumerate(names):
         own, chosen = graph.relations[name], of == number

@@ -145,7 +145,7 @@ class JoinedImages:
         for vertex, (ingoing, outgoing) in more.items():
             lack_in, lack_out = np.array([ingoing - inner[vertex]]), np.array([outgoing - outer[vertex]])
             augmentation.promise(np.array([vertex]), lack_in, lack_out)
-        return any(any(ends) for ends in augmentation.open)
+        return any(len(ends) > 0 for ends in augmentation.open)
 
     def _higher(
         self, vertex: int, others: Sequence[int], more: dict[int, tuple[int, int]], augmentation: Augmentation

@@ -15,10 +15,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices, Weights
 from kgreason.graph.sorted_keys import places
 from kgreason.graph.subgraphs.ordered_adjacency import undirected
-from kgreason.isomorphism.anonymizers.assembly import labels_with_synthetic
+from kgreason.isomorphism.anonymizers.assembly import is_symmetric, labels_with_synthetic
 from kgreason.isomorphism.anonymizers.augmentation import ball
 from kgreason.isomorphism.anonymizers.weight_density import weights_of
 from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
@@ -52,6 +53,71 @@ def released_weights(graph: KnowledgeGraph, earlier: Earlier) -> dict[str, Weigh
     return found
 
 
+@record(eq=False)
+class Kept:
+    """Additions of an earlier release that stay.
+
+    Attributes
+    ----------
+    edges
+        Synthetic edges by relation, with their released weights. Vertex v of copy j has number ``j * n + v``; new
+        vertices follow the copies.
+    serials
+        Number in the series of each new vertex.
+    """
+
+    edges: Mapping[str, Relation]
+    serials: Vertices
+
+    @classmethod
+    def of(cls, graph: KnowledgeGraph, earlier: Earlier, k: int, apart: int = 0) -> Kept:
+        """Find the additions whose vertices still exist, of a release with k copies of the original (itself included).
+
+        Edges between original vertices nearer than `apart` in the graph are left out. If the graph is symmetric, the
+        reverse of each edge stays, too.
+        """
+        number = {name: v for v, name in enumerate(graph.labels.tolist())}
+        place = np.array([number.get(name, -1) for name in earlier.names], dtype=np.int64)
+        first, others = k * graph.n, np.flatnonzero(earlier.copy < 0)
+        place = np.where(place >= 0, place + earlier.copy * graph.n, -1)
+        place[others] = first + np.arange(len(others))
+        near, symmetric = _Near(graph, apart), is_symmetric(graph)
+        found = {}
+        for name in graph.relations:
+            added = earlier.graph.relations[name].take(earlier.synthetic[name])
+            source, target = place[added.source], place[added.target]
+            stays = (source >= 0) & (target >= 0)
+            if apart:
+                for i in np.flatnonzero(stays & (np.maximum(source, target) < graph.n)).tolist():
+                    stays[i] = not near(int(source[i]), int(target[i]))
+            weight = None if added.weight is None else added.weight[stays]
+            found[name] = Relation(source[stays], target[stays], weight)
+            if symmetric:
+                found[name] = _both_ways(found[name], first + len(others))
+        none = np.empty(0, dtype=np.int64)
+        used = np.unique(
+            np.concatenate([none, *(end for r in found.values() for end in (r.source, r.target))])
+        )
+        used = used[used >= first]
+        numbers = np.append(np.arange(first), np.full(len(others), -1))
+        numbers[used] = first + np.arange(len(used))
+        edges = {n: Relation(numbers[r.source], numbers[r.target], r.weight) for n, r in found.items()}
+        return cls(edges, earlier.serial[others[used - first]])
+
+
+def _both_ways(r: Relation, n: int) -> Relation:
+    """Add the reverse of each edge that has none, with the same weight."""
+    lacks = ~np.isin(r.target * n + r.source, r.source * n + r.target)
+    weight = None if r.weight is None else np.append(r.weight, r.weight[lacks])
+    return Relation(np.append(r.source, r.target[lacks]), np.append(r.target, r.source[lacks]), weight)
+
+
+def redrawn_targets(graph: KnowledgeGraph, known: Mapping[str, Weights]) -> dict[str, Vertices]:
+    """Targets of the edges, by relation, whose weights are not the known ones of an earlier release."""
+    relations = ((name, graph.relations[name]) for name in known)
+    return {name: np.unique(r.target[weights_of(r) != known[name]]) for name, r in relations}
+
+
 def with_kept(
     graph: KnowledgeGraph,
     earlier: Earlier,
@@ -62,45 +128,26 @@ def with_kept(
 ) -> tuple[KnowledgeGraph, Vertices]:
     """Graph with new weights and the additions that stay, and the numbers of its synthetic vertices in the series.
 
-    Edges whose ends are both gone or new, and edges between original vertices nearer than x, are left out; the others
-    follow the original ones. `known` are the weights that original edges had in the earlier release.
+    The additions follow the original edges. Edges between original vertices nearer than x would change attacked
+    subgraphs and are left out. `known` are the weights that original edges had in the earlier release.
     """
-    known_vertices = {name: v for v, name in enumerate(graph.labels.tolist())}
-    place = np.array([known_vertices.get(name, -1) for name in earlier.names], dtype=np.int64)
-    others = np.flatnonzero(earlier.copy < 0)
-    place[others] = graph.n + np.arange(len(others))
-    near = _Near(graph, x)
-    found = {}
-    for name, r in earlier.graph.relations.items():
-        added = r.take(earlier.synthetic[name])
-        source, target = place[added.source], place[added.target]
-        stays = (source >= 0) & (target >= 0)
-        for i in np.flatnonzero(stays & (np.maximum(source, target) < graph.n)).tolist():
-            stays[i] = not near(int(source[i]), int(target[i]))
-        weight = None if added.weight is None else added.weight[stays]
-        found[name] = Relation(source[stays], target[stays], weight)
-    ends = np.concatenate([end for r in found.values() for end in (r.source, r.target)])
-    used = np.unique(ends[ends >= graph.n])
-    number = np.append(np.arange(graph.n), np.full(len(others), -1))
-    number[used] = graph.n + np.arange(len(used))
-    relations, redrawn = {}, {}
+    kept = Kept.of(graph, earlier, 1, max(x, 2))
+    relations = {}
     for name, r in graph.relations.items():
-        more = found[name]
+        more = kept.edges[name]
         weight = None if r.weight is None or more.weight is None else np.append(r.weight, more.weight)
-        source, target = np.append(r.source, number[more.source]), np.append(r.target, number[more.target])
-        if name in known:
-            redrawn[name] = np.isin(target, r.target[weights_of(r) != known[name]])
+        source, target = np.append(r.source, more.source), np.append(r.target, more.target)
         relations[name] = replace(r, source=source, target=target, weight=weight)
-    whole = KnowledgeGraph(labels_with_synthetic(graph, len(used)), relations)
+    whole = KnowledgeGraph(labels_with_synthetic(graph, len(kept.serials)), relations)
     fixed = {name: len(r) for name, r in graph.relations.items()}
-    return noising.again(whole, fixed, redrawn, rng), earlier.serial[others[used - graph.n]]
+    return noising.again(whole, fixed, redrawn_targets(graph, known), rng), kept.serials
 
 
 class _Near:
     """Whether two vertices are nearer than x in a graph."""
 
     def __init__(self, graph: KnowledgeGraph, x: int) -> None:
-        self._adjacency, self._radius = undirected(graph), max(x - 1, 1)
+        self._adjacency, self._radius = undirected(graph), x - 1
         self._balls: dict[int, set[int]] = {}
 
     def __call__(self, u: int, v: int) -> bool:

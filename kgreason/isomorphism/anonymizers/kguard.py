@@ -101,7 +101,7 @@ class Kguard:
         found = search.plans(self.plans, _EFFORT // max(1, total + _VERTEX_EFFORT * noised.n))
         if not found:
             progress.note("KLONE adds no more than this would: it is used instead")
-            return Klone(self.k, self.trials).augment(graph, rules, rng, progress)
+            return Klone(self.k, self.trials, self.earlier).augment(graph, rules, rng, progress)
         classes = sum(len(cover.catalogue.forms) for cover in covers)
         outdone = search.outdone
         del search, covers, reasoner  # large, and not needed either
@@ -133,7 +133,7 @@ class Kguard:
         if serials is not None:
             new = np.arange(augmented.n - noised.n)
             assert self.earlier is not None
-            serials = np.append(serials, 1 + int(self.earlier.serial.max(initial=0)) + new)
+            serials = np.append(serials, 1 + self.earlier.last + new)
         return Augmented(
             augmented,
             guarantee,

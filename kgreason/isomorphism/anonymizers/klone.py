@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from kgreason.base.progress import Progress
-from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
 from kgreason.isomorphism.anonymizers.assembly import (
     Edges,
@@ -24,6 +23,7 @@ from kgreason.isomorphism.anonymizers.assembly import (
     is_symmetric,
 )
 from kgreason.isomorphism.anonymizers.copy_ties import copy_ties
+from kgreason.isomorphism.anonymizers.kept_additions import Kept, redrawn_targets, released_weights
 from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
 from kgreason.isomorphism.definition import Augmented, Earlier, Guarantee
 from kgreason.language.check.checked_program import CheckedProgram
@@ -47,15 +47,21 @@ class Klone:
         """Make a (k,x)-isomorphism anonymization for every x; kn <= vertices <= 2kn + 1."""
         check_vertices(self.k * graph.n)
         noising = WeightNoising.fit(graph, rules, self.trials)
-        noised = noising.originals(rng, progress)
+        earlier = self.earlier if self.earlier is not None and self.earlier.copies else None
+        before = {} if earlier is None else released_weights(graph, earlier)
+        noised = noising.originals(rng, progress, before)
         progress.step("Tying the copies together")
         symmetric = is_symmetric(graph)
-        kept = self._kept(graph, symmetric=symmetric)
+        kept = None if earlier is None else Kept.of(graph, earlier, self.k)
         synthetic, new = self._synthetic_edges(noised, symmetric, rules.incoming_sums, kept, rng)
-        relation = np.append(kept.relation, np.full(len(synthetic[0]) - len(kept.relation), -1))
-        copies = {name: _copies(noised, name, self.k) for name in graph.relations}
+        copies = {name: _copies(noised, name, self.k, kept) for name in graph.relations}
         n = self.k * graph.n + new
-        augmented, fixed = assemble(noised, n, copies, synthetic, rng, symmetric=symmetric, relation=relation)
+        augmented, fixed = assemble(noised, n, copies, synthetic, rng, symmetric=symmetric)
+        if kept is not None:
+            own = {name: self.k * len(r) for name, r in graph.relations.items()}
+            augmented = noising.again(
+                augmented, own, _in_copies(redrawn_targets(noised, before), self.k, graph.n), rng
+            )
         check_diversity(augmented, [np.arange(self.k * graph.n).reshape(self.k, graph.n)])
         figures = {
             "vertices": graph.n,
@@ -66,80 +72,60 @@ class Klone:
             "new_vertices": new,
         }
         weighed = noising.synthetic(augmented, fixed, rng, progress, alike=self.k)
-        last = 0 if self.earlier is None else int(self.earlier.serial.max(initial=0))
-        later = last + 1 + np.arange(new - len(kept.serials))
-        serials = np.concatenate([np.zeros((self.k - 1) * graph.n, dtype=np.int64), kept.serials, later])
+        serials = np.zeros((self.k - 1) * graph.n, dtype=np.int64)
+        numbers = np.empty(0, dtype=np.int64) if kept is None else kept.serials
+        last = 0 if self.earlier is None else self.earlier.last
+        serials = np.concatenate([serials, numbers, last + 1 + np.arange(new - len(numbers))])
         copied = np.arange(graph.n, self.k * graph.n).reshape(self.k - 1, graph.n)
         found, known = Guarantee(self.k, None), noising.judge.known
         return Augmented(
             weighed, found, figures, originals=graph.n, copies=copied, answers=known, serials=serials
         )
 
-    def _kept(self, graph: KnowledgeGraph, *, symmetric: bool) -> _Kept:
-        """Synthetic edges of the earlier release whose vertices still exist.
-
-        In a symmetric graph, of an edge and its reverse only one is in the result.
-        """
-        none = np.empty(0, dtype=np.int64)
-        if (earlier := self.earlier) is None:
-            return _Kept((none, none), none, none)
-        number = {name: v for v, name in enumerate(graph.labels.tolist())}
-        place = np.array([number.get(name, -1) for name in earlier.names], dtype=np.int64)
-        first, others = self.k * graph.n, np.flatnonzero(earlier.copy < 0)
-        place = np.where(place >= 0, place + earlier.copy * graph.n, -1)
-        place[others] = first + np.arange(len(others))
-        found = [(none, none, none)]
-        for of, name in enumerate(graph.relations):
-            relation = earlier.graph.relations[name]
-            ends = place[np.stack([relation.source, relation.target])[:, earlier.synthetic[name]]]
-            there = (ends >= 0).all(axis=0) & ((ends[0] < ends[1]) | (not symmetric))
-            found.append((*ends[:, there], np.full(np.count_nonzero(there), of)))
-        source, target, relations = map(np.concatenate, zip(*found, strict=True))
-        used, at = np.unique(np.concatenate([source, target]), return_inverse=True)
-        new = used >= first  # the others are without edges now
-        used[new] = first + np.arange(np.count_nonzero(new))
-        serials = earlier.serial[others[np.unique(np.concatenate([source, target]))[new] - first]]
-        source, target = used[at.reshape(2, -1)]
-        return _Kept((source, target), relations, serials)
-
     def _synthetic_edges(
         self,
         graph: KnowledgeGraph,
         symmetric: bool,
         bounds: Mapping[str, float],
-        kept: _Kept,
+        kept: Kept | None,
         rng: np.random.Generator,
     ) -> tuple[Pairs, int]:
-        """Sources and targets of the synthetic edges, the kept ones first, and the number of new vertices they need."""
-        n, k, already = graph.n, self.k, len(kept.serials)
-        order = rng.permutation(k)
-        tied = connect_components(graph, k, exchanged(kept.edges, n, k, np.argsort(order)), rng)
-        (source, target), new = copy_ties(
-            graph, k, tied, bounds, rng, symmetric=symmetric, lift=self.earlier is None
-        )
+        """Sources and targets of further synthetic edges, and the number of new vertices, kept ones included."""
+        n, k = graph.n, self.k
+        order, already = rng.permutation(k), 0 if kept is None else len(kept.serials)
+        placed = _placed(kept, symmetric=symmetric)
+        placed = exchanged(placed, n, k, np.argsort(order))
+        tree = connect_components(graph, k, placed, rng)
+        tied = np.append(placed[0], tree[0]), np.append(placed[1], tree[1])
+        (source, target), new = copy_ties(graph, k, tied, bounds, rng, symmetric=symmetric, lift=kept is None)
         source, target = (ends + already * (ends >= n * k) for ends in (source, target))
-        return exchanged((np.append(tied[0], source), np.append(tied[1], target)), n, k, order), already + new
+        return exchanged((np.append(source, tree[0]), np.append(target, tree[1])), n, k, order), already + new
 
 
-@record(eq=False)
-class _Kept:
-    """Synthetic edges that stay, their relations by number, and the numbers of their new vertices in the series.
-
-    New vertices follow the copies.
-    """
-
-    edges: Pairs
-    relation: Vertices
-    serials: Vertices
+def _placed(kept: Kept | None, *, symmetric: bool) -> Pairs:
+    """Ends of the kept edges; of an edge and its reverse only one if the graph is symmetric."""
+    none = np.empty(0, dtype=np.int64)
+    relations = [] if kept is None else list(kept.edges.values())
+    source = np.concatenate([none, *(r.source for r in relations)])
+    target = np.concatenate([none, *(r.target for r in relations)])
+    one = source < target if symmetric else np.ones(len(source), dtype=np.bool_)
+    return source[one], target[one]
 
 
-def connect_components(graph: KnowledgeGraph, k: int, kept: Pairs, rng: np.random.Generator) -> Pairs:
-    """Edges between different copies that connect the components of all copies: the kept ones, and random ones."""
+def _in_copies(targets: Mapping[str, Vertices], k: int, n: int) -> dict[str, Vertices]:
+    """All copies of some vertices."""
+    return {
+        name: np.concatenate([vertices + n * copy for copy in range(k)]) for name, vertices in targets.items()
+    }
+
+
+def connect_components(graph: KnowledgeGraph, k: int, placed: Pairs, rng: np.random.Generator) -> Pairs:
+    """Random edges between different copies that connect the components of all copies, which some edges may do."""
     tree = _random_tree(graph, k, rng)
-    if not len(kept[0]):
+    if not len(placed[0]):
         return tree
     count, component = graph.components()
-    new = np.arange(count * k, count * k + max(0, int(max(map(np.max, kept))) + 1 - k * graph.n))
+    new = np.arange(count * k, count * k + max(0, int(max(map(np.max, placed))) + 1 - k * graph.n))
     pieces = np.append((component + count * np.arange(k)[:, None]).reshape(-1), new)
     root = np.arange(count * k + len(new))
 
@@ -148,14 +134,15 @@ def connect_components(graph: KnowledgeGraph, k: int, kept: Pairs, rng: np.rando
             root[v] = v = root[root[v]]
         return v
 
-    needed = np.zeros(len(kept[0]) + len(tree[0]), dtype=np.bool_)
-    edges = tuple(np.append(one, other) for one, other in zip(kept, tree, strict=True))
-    for i, (u, v) in enumerate(pieces[np.stack(edges)].T.tolist()):
-        if needed_here := find(u) != find(v):
-            root[find(u)] = find(v)
-        needed[i] = needed_here
-    needed[: len(kept[0])] = True
-    return edges[0][needed], edges[1][needed]
+    def joins(u: int, v: int) -> bool:
+        one, other = find(u), find(v)
+        root[one] = other
+        return one != other
+
+    for u, v in pieces[np.stack(placed)].T.tolist():
+        joins(u, v)
+    needed = np.array([joins(u, v) for u, v in pieces[np.stack(tree)].T.tolist()], dtype=np.bool_)
+    return tree[0][needed], tree[1][needed]
 
 
 def _random_tree(graph: KnowledgeGraph, k: int, rng: np.random.Generator) -> Pairs:
@@ -195,11 +182,14 @@ def exchanged(edges: Pairs, n: int, k: int, order: Vertices) -> Pairs:
     return source, target
 
 
-def _copies(graph: KnowledgeGraph, name: str, k: int) -> Edges:
+def _copies(graph: KnowledgeGraph, name: str, k: int, kept: Kept | None) -> Edges:
+    """Copied edges of a relation, and those that are kept."""
     relation = graph.relations[name]
     shift = np.repeat(np.arange(1, k) * graph.n, len(relation))
-    return Edges(
-        np.tile(relation.source, k - 1) + shift,
-        np.tile(relation.target, k - 1) + shift,
-        None if relation.weight is None else np.tile(relation.weight, k - 1),
-    )
+    source, target = np.tile(relation.source, k - 1) + shift, np.tile(relation.target, k - 1) + shift
+    weight = None if relation.weight is None else np.tile(relation.weight, k - 1)
+    if kept is not None:
+        more = kept.edges[name]
+        source, target = np.append(source, more.source), np.append(target, more.target)
+        weight = None if weight is None or more.weight is None else np.append(weight, more.weight)
+    return Edges(source, target, weight)

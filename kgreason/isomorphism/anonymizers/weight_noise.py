@@ -15,7 +15,7 @@ import numpy as np
 
 from kgreason.base.cores import both
 from kgreason.base.progress import Progress
-from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Weights
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices, Weights
 from kgreason.isomorphism.anonymizers.answer_loss import Judge, Judged, Repair, Rows
 from kgreason.isomorphism.anonymizers.incoming_sums import Lowering, check_sums, fitted_room, room_below
 from kgreason.isomorphism.anonymizers.replacement_weights import NEAR, Drawing, constant_beside, pair_numbers
@@ -140,12 +140,13 @@ class WeightNoising:
         self,
         graph: KnowledgeGraph,
         fixed: Mapping[str, int],
-        rows: Rows,
+        targets: Mapping[str, Vertices],
         rng: np.random.Generator,
     ) -> KnowledgeGraph:
-        """Draw other weights, on the same sides of thresholds, for some edges after the `fixed` ones of each relation.
+        """Draw weights again, on the same sides of thresholds, for some edges after the `fixed` ones of each relation.
 
-        `rows` marks them among all edges. Weights that exceed the bound of incoming sums are lowered.
+        Where incoming weights are added up, these are the edges into the `targets`, which original edges with new
+        weights have. Weights that exceed the bound of incoming sums are lowered.
         """
         found = {}
         for name in self.densities:
@@ -159,7 +160,8 @@ class WeightNoising:
             cuts = self._thresholds.get(name, NO_THRESHOLDS)
             drawing = Drawing(name, rest, self.densities[name], None, cuts, rng, forbidden=rest.weight)
             units = in_units(weight)
-            units[start:] = drawing.run(units[start:], rows[name][start:])
+            if drawing.summed or self._bound(name) is not None:
+                units[start:] = drawing.run(units[start:], np.isin(rest.target, targets.get(name, ())))
             if (bound := self._bound(name)) is not None:
                 units[start:] = self._within_room(name, r, units, start, bound, 1, rng)
             found[name] = np.append(weight[:start], units[start:] / GRID)

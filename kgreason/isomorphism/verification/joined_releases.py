@@ -181,7 +181,7 @@ def _joined(series: Sequence[Dated], rules: CheckedProgram) -> ReleaseIndex:
     relations, degrees = {}, []
     labels = np.full(n, None, dtype=object)
     for number, one in enumerate(series, start=1):
-        labels[one.identity] = [f"{label} of release {number}" for label in one.released.labels.tolist()]
+        labels[one.identity] = one.released.labels
         for name, r in one.released.relations.items():
             ends = one.identity[r.source], one.identity[r.target]
             relations[_in_release(name, number)] = Relation(*ends, r.weight)
@@ -189,7 +189,7 @@ def _joined(series: Sequence[Dated], rules: CheckedProgram) -> ReleaseIndex:
             degrees.append(int(degree.max(initial=0)) + 1 + np.arange(n))
             degrees[-1][one.identity] = degree
         if one.released.n < n:
-            relations[_in_release("present", number)] = Relation(one.identity, one.identity)
+            relations[f"in release {number}"] = Relation(one.identity, one.identity)
     graph = KnowledgeGraph(labels, relations)
     programs = [renamed(rules, partial(_in_release, number=number)) for number in range(1, len(series) + 1)]
     return ReleaseIndex(graph, reduce(side_by_side, programs), degrees=degrees)

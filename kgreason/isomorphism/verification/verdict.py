@@ -207,6 +207,8 @@ class Joined:
         who = f"for an attacker who joins the last {self.window} releases"
         if self.unchanged.every:
             return f"every subgraph keeps {self.k} occurrences {who}"
+        if not self.unchanged.total:
+            return f"no subgraph is unchanged over the last {self.window} releases"
         share = "all" if self.unchanged.value == 1 else f"{math.floor(1000 * self.unchanged.value) / 10} %"
         about = "about " * self.unchanged.sampled
         return f"{about}{share} of the subgraphs that did not change keep {self.k} occurrences {who}"

@@ -172,10 +172,17 @@ def state_words(verdict: Examined) -> str:
         return "was not refuted by a sample, which is no proof"
     return {
         "holds": "holds",
-        "given up": "holds within parts",
+        "given up": _given_up(verdict),
         "undecided": "was not decided",
         "fails": "does not hold",
     }[verdict.state]
+
+
+def _given_up(verdict: Examined) -> str:
+    """Result of a verdict that holds but for what the release gives up, in words."""
+    parts = any(item.given_up and item.name != "series" for item in verdict.items)
+    series = any(item.given_up and item.name == "series" for item in verdict.items)
+    return f"holds{' within parts' * parts}{', but not for all of the series' * series}"
 
 
 def safe_for_owner(verdict: Examined, kept: str, undecided: str, *, seeded: bool, refuted: str = "") -> str:
