@@ -14,6 +14,7 @@ from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices
 from kgreason.graph.sorted_keys import distinct
 from kgreason.graph.subgraphs.ordered_adjacency import undirected
 from kgreason.isomorphism.anonymizers.assembly import Edges, Pairs, check_vertices
+from kgreason.isomorphism.anonymizers.edge_plausibility import EdgePlausibility
 from kgreason.isomorphism.anonymizers.natural_cover import Cover, Lack
 
 Flags = npt.NDArray[np.bool_]
@@ -21,7 +22,7 @@ ClassKey = tuple[int, int]  # size and class
 
 _DEGREES = 64, 8_192  # number of distinguished degrees above the highest one, and in total at most
 _FULL = 0.97  # share of a bound on incoming weights that edges of images may use
-_TRIES = 4, 32, 256, 1_024  # random original vertices that are tried as a partner, one batch after the other
+_TRIES = 32, 256, 1_024  # random original vertices that are tried as a partner, one batch after the other
 
 
 @record(eq=False)
@@ -250,6 +251,7 @@ class Augmentation:
         self.inner, self.outer = graph.in_degree(), graph.out_degree()
         self._x = x
         self.neighbours = neighbours or undirected(graph)
+        self._fitted = None
         self._balls: dict[int, set[int]] = {}
         self._tied: dict[int, set[int]] = {}
         self._copies: dict[int, set[int]] = {}
@@ -426,11 +428,11 @@ class Augmentation:
     def _original(self, vertex: int, *, incoming: bool) -> int:
         """Random original vertex outside images that may be tied to a vertex; a spare one if none is found."""
         near, ends = self.around(vertex), self.graph.ends
-        more = self.symmetric or not incoming, self.symmetric or incoming
+        more = int(self.symmetric or not incoming), int(self.symmetric or incoming)
         for tries in _TRIES if len(ends[0]) else ():
-            side, edge = self._rng.integers(2, size=tries), self._rng.integers(len(ends[0]), size=tries)
-            drawn = dict.fromkeys(np.where(side, ends[1][edge], ends[0][edge]).tolist())
+            drawn = dict.fromkeys(ends[not incoming][self._rng.integers(len(ends[0]), size=tries)].tolist())
             some = np.array([v for v in drawn if v not in near and v not in self._copies], dtype=np.int64)
+            some = some[self._order(vertex, some, more, incoming=incoming)]
             if self.forbidden is not None:
                 top = self.forbidden.images.shape[2] - 1
                 pairs = zip((self.inner, self.outer), more, strict=True)
@@ -439,6 +441,22 @@ class Augmentation:
             if len(some):
                 return int(some[0])
         return self._spare(vertex)
+
+    def _order(self, vertex: int, some: Ints, more: tuple[int, int], *, incoming: bool) -> Ints:
+        after = self.inner[some] + more[0], self.outer[some] + more[1]
+        mine = np.full(len(some), self.inner[vertex]), np.full(len(some), self.outer[vertex])
+        p = self._plausibility().of(*((after, mine) if incoming else (mine, after)))
+        return np.argsort(-p, kind="stable")
+
+    def _plausibility(self) -> EdgePlausibility:
+        added=len(self._source)+sum(map(len, self._edges.values()))
+        if self._fitted is None or added > self._fitted[0] + 8:
+            rows = [(u, v) for edges in self._edges.values() for u, v, _ in edges]
+            rows += list(zip(self._source, self._target))
+            if self.symmetric: rows += [(v, u) for u, v in zip(self._source, self._target)]
+            ends = np.array(rows, dtype=np.int64).reshape(-1, 2).T
+            self._fitted = added, EdgePlausibility.fit((self.inner, self.outer), self.graph.ends, ends)
+        return self._fitted[1]
 
     def _spare(self, vertex: int) -> int:
         """New vertex outside copies; the first of them is tied to an original vertex of high degree."""
