@@ -13,8 +13,8 @@ from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices
 from kgreason.graph.sorted_keys import distinct
 from kgreason.graph.subgraphs.ordered_adjacency import undirected
-from kgreason.isomorphism.anonymizers.assembly import Edges, Pairs, check_vertices
-from kgreason.isomorphism.anonymizers.edge_plausibility import EdgePlausibility
+from kgreason.isomorphism.anonymizers.assembly import Edges, Pairs, both_ways, check_vertices
+from kgreason.isomorphism.anonymizers.edge_plausibility import Degrees, EdgePlausibility, Odds
 from kgreason.isomorphism.anonymizers.natural_cover import Cover, Lack
 
 Flags = npt.NDArray[np.bool_]
@@ -22,6 +22,7 @@ ClassKey = tuple[int, int]  # size and class
 
 _DEGREES = 64, 8_192  # number of distinguished degrees above the highest one, and in total at most
 _FULL = 0.97  # share of a bound on incoming weights that edges of images may use
+_REFITTED = 1.1  # growth of the additions after which the plausibility of edges is fitted again
 _TRIES = 32, 256, 1_024  # random original vertices that are tried as a partner, one batch after the other
 
 
@@ -251,7 +252,8 @@ class Augmentation:
         self.inner, self.outer = graph.in_degree(), graph.out_degree()
         self._x = x
         self.neighbours = neighbours or undirected(graph)
-        self._fitted = None
+        self._model: EdgePlausibility | None = None
+        self._fitted = 0
         self._balls: dict[int, set[int]] = {}
         self._tied: dict[int, set[int]] = {}
         self._copies: dict[int, set[int]] = {}
@@ -426,37 +428,35 @@ class Augmentation:
             self.outer[vertex] -= self.symmetric or not incoming
 
     def _original(self, vertex: int, *, incoming: bool) -> int:
-        """Random original vertex outside images that may be tied to a vertex; a spare one if none is found."""
-        near, ends = self.around(vertex), self.graph.ends
+        """Plausible original vertex outside images that may be tied to a vertex; a spare one if none is found."""
+        near, pool = self.around(vertex), self.graph.ends[not incoming]
         more = int(self.symmetric or not incoming), int(self.symmetric or incoming)
-        for tries in _TRIES if len(ends[0]) else ():
-            drawn = dict.fromkeys(ends[not incoming][self._rng.integers(len(ends[0]), size=tries)].tolist())
+        for tries in _TRIES if len(pool) else ():
+            drawn = dict.fromkeys(pool[self._rng.integers(len(pool), size=tries)].tolist())
             some = np.array([v for v in drawn if v not in near and v not in self._copies], dtype=np.int64)
-            some = some[self._order(vertex, some, more, incoming=incoming)]
+            after = self.inner[some] + more[0], self.outer[some] + more[1]
+            order = np.argsort(-self._plausibility(vertex, after, incoming=incoming), kind="stable")
+            some = some[order]
             if self.forbidden is not None:
                 top = self.forbidden.images.shape[2] - 1
-                pairs = zip((self.inner, self.outer), more, strict=True)
-                after = [np.minimum(degrees[some] + one, top) for degrees, one in pairs]
-                some = some[some == self.forbidden.first_allowed(some, after)]
+                degrees = [np.minimum(degree[order], top) for degree in after]
+                some = some[some == self.forbidden.first_allowed(some, degrees)]
             if len(some):
                 return int(some[0])
         return self._spare(vertex)
 
-    def _order(self, vertex: int, some: Ints, more: tuple[int, int], *, incoming: bool) -> Ints:
-        after = self.inner[some] + more[0], self.outer[some] + more[1]
-        mine = np.full(len(some), self.inner[vertex]), np.full(len(some), self.outer[vertex])
-        p = self._plausibility().of(*((after, mine) if incoming else (mine, after)))
-        return np.argsort(-p, kind="stable")
-
-    def _plausibility(self) -> EdgePlausibility:
-        added=len(self._source)+sum(map(len, self._edges.values()))
-        if self._fitted is None or added > self._fitted[0] + 8:
-            rows = [(u, v) for edges in self._edges.values() for u, v, _ in edges]
-            rows += list(zip(self._source, self._target))
-            if self.symmetric: rows += [(v, u) for u, v in zip(self._source, self._target)]
-            ends = np.array(rows, dtype=np.int64).reshape(-1, 2).T
-            self._fitted = added, EdgePlausibility.fit((self.inner, self.outer), self.graph.ends, ends)
-        return self._fitted[1]
+    def _plausibility(self, vertex: int, partners: Degrees, *, incoming: bool) -> Odds:
+        """Plausibility of edges between a vertex and partners with some degrees."""
+        added = self.added
+        if self._model is None or added > _REFITTED * self._fitted:
+            rows = [row[:2] for rows in self._edges.values() for row in rows]
+            copied = np.array(rows, dtype=np.int64).reshape(-1, 2).T
+            ties = both_ways(self.ties) if self.symmetric else self.ties
+            synthetic = np.append(copied[0], ties[0]), np.append(copied[1], ties[1])
+            self._model = EdgePlausibility.fit((self.inner, self.outer), self.graph.ends, synthetic)
+            self._fitted = added
+        mine = tuple(np.full(len(partners[0]), degree[vertex]) for degree in (self.inner, self.outer))
+        return self._model.of(*((partners, mine) if incoming else (mine, partners)))
 
     def _spare(self, vertex: int) -> int:
         """New vertex outside copies; the first of them is tied to an original vertex of high degree."""

@@ -1,4 +1,12 @@
-"""Plausibility of synthetic edges."""
+"""Plausible places of synthetic edges: those that a classifier of edges by the degrees of their ends suspects least.
+
+A classifier recognizes synthetic edges mostly by the in- and out-degrees of their ends, and may be trained on the
+release itself. So ends are chosen such that original edges with such degrees are many and synthetic ones few.
+
+References
+----------
+docs/methods/kguard.md, places of synthetic edges.
+"""
 
 from __future__ import annotations
 
@@ -6,124 +14,146 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.records import record
-from kgreason.graph.knowledge_graph import KnowledgeGraph
-from kgreason.graph.sorted_keys import Ints
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
+from kgreason.graph.sorted_keys import Ints, places
+from kgreason.isomorphism.anonymizers.assembly import Pairs, both_ways
 
-Reals = npt.NDArray[np.float64]
-Degrees = tuple[Ints, Ints]  # in- and out-degree of each vertex
+Odds = npt.NDArray[np.float64]
+Degrees = tuple[Ints, Ints]  # in- and out-degrees of vertices
 
-_BITS = 6  # of the number of a degree's interval
-_OBSERVED = 0.9  # weight of observed counts; the rest is for combinations that do not occur
+_BITS = 6  # of the number of an interval of degrees
+_SEEN = 0.9  # weight of counted combinations; the rest is for those that do not occur
+_RARE = 1e-3  # added to a number of original edges
+_BATCHES, _BATCH = 16, 32  # batches of joining edges at most, and least number of edges of a batch
+_ENDS, _PARTNERS = 4, 32  # vertices of a component, and partners of each, that are compared
+_COMPARED = 1 << 17  # pairs of vertices that are compared for a batch, about
 
 
-def interval(degrees: Ints) -> Ints:
-    """Number of the interval of each degree: 0, 1, 2, 3 to 4, 5 to 6, 7 to 10, ...; two for each doubling."""
-    return np.minimum(2 * np.log2(degrees + 1.0), (1 << _BITS) - 1).astype(np.int64)
+def intervals(degrees: Ints) -> Ints:
+    """Number of the interval of each degree; two intervals for each doubling.
+
+    >>> intervals(np.array([0, 1, 2, 3, 4, 5, 6, 7, 20, 1_000_000])).tolist()
+    [0, 2, 3, 4, 4, 5, 5, 6, 8, 39]
+    """
+    return np.asarray(2 * np.log2(degrees + 1.0)).astype(np.int64)
 
 
 @record(eq=False)
-class Counts:
-    """Number of occurrences of keys."""
+class _Counts:
+    """Numbers of occurrences of distinct keys, ascending."""
 
     keys: Ints
     count: Ints
 
     @classmethod
-    def of(cls, keys: Ints) -> Counts:
+    def of(cls, keys: Ints) -> _Counts:
         return cls(*np.unique(keys, return_counts=True))
 
-    def at(self, keys: Ints) -> Reals:
-        if not len(self.keys):
-            return np.zeros(keys.shape)
-        place = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        return np.where(self.keys[place] == keys, self.count[place], 0.0)
+    def at(self, keys: Ints) -> Odds:
+        place, found = places(self.keys, keys)
+        return np.where(found, np.append(self.count, 0)[place], 0.0)
 
 
 @record(eq=False)
-class End:
-    pair: Counts
-    one: tuple[Counts, Counts]
+class _EdgeCounts:
+    """Numbers of edges by the intervals of the in- and out-degrees of source and target, alone and in combination."""
+
+    tables: list[_Counts]
     total: int
 
     @classmethod
-    def of(cls, kinds):
-        return cls(Counts.of(kinds), (Counts.of(kinds >> _BITS), Counts.of(kinds & (1 << _BITS) - 1)), max(1, len(kinds)))
+    def of(cls, source: Degrees, target: Degrees) -> _EdgeCounts:
+        return cls([_Counts.of(keys) for keys in _combined(source, target)], len(source[0]))
 
-    def at(self, kinds):
-        apart = self.one[0].at(kinds >> _BITS) * self.one[1].at(kinds & (1 << _BITS) - 1)
-        return _OBSERVED * self.pair.at(kinds) + (1 - _OBSERVED) * apart / self.total
+    def at(self, source: Degrees, target: Degrees) -> Odds:
+        """Expected number of edges; combinations that do not occur get a little of the number under independence."""
+        combined = zip(self.tables, _combined(source, target), strict=True)
+        *single, sources, targets, whole = (table.at(keys) for table, keys in combined)
+        sources, targets = self._mixed(sources, *single[:2]), self._mixed(targets, *single[2:])
+        return self._mixed(whole, sources, targets)
+
+    def _mixed(self, both: Odds, one: Odds, other: Odds) -> Odds:
+        return _SEEN * both + (1 - _SEEN) * one * other / max(1, self.total)
 
 
-@record(eq=False)
-class EdgeKinds:
-    source: End
-    target: End
-    joint: Counts
-
-    @classmethod
-    def of(cls, source, target):
-        return cls(End.of(source), End.of(target), Counts.of(source << 2 * _BITS | target))
-
-    def at(self, source, target):
-        apart = self.source.at(source) * self.target.at(target) / self.source.total
-        return _OBSERVED * self.joint.at(source << 2 * _BITS | target) + (1 - _OBSERVED) * apart
+def _combined(source: Degrees, target: Degrees) -> list[Ints]:
+    a, b, c, d = (intervals(degrees) for degrees in (*source, *target))
+    sources, targets = a << _BITS | b, c << _BITS | d
+    return [a, b, c, d, sources, targets, sources << 2 * _BITS | targets]
 
 
 @record(eq=False)
 class EdgePlausibility:
-    original: EdgeKinds
-    synthetic: EdgeKinds
+    """Original and synthetic edges of a graph, counted by the degrees of their ends.
+
+    >>> degrees = np.array([0, 0, 0, 1, 1, 1]), np.array([1, 1, 1, 0, 0, 0])
+    >>> original, synthetic = (np.array([0, 1, 2]), np.array([3, 4, 5])), (np.array([3]), np.array([0]))
+    >>> model = EdgePlausibility.fit(degrees, original, synthetic)
+    >>> owner, owned = (np.array([0]), np.array([1])), (np.array([1]), np.array([0]))
+    >>> bool(model.of(owner, owned)[0] > model.of(owned, owner)[0])
+    True
+    """
+
+    original: _EdgeCounts
+    synthetic: _EdgeCounts
 
     @classmethod
-    def fit(cls, degrees, original, synthetic):
-        kinds = kind(degrees)
-        return cls(*(EdgeKinds.of(*(kinds[e] for e in ends)) for ends in (original, synthetic)))
+    def fit(cls, degrees: Degrees, original: Pairs, synthetic: Pairs) -> EdgePlausibility:
+        """Count the edges between vertices with these degrees."""
+        inner, outer = degrees
+        return cls(*(_EdgeCounts.of(*((inner[e], outer[e]) for e in ends)) for ends in (original, synthetic)))
 
-    def of(self, source: Degrees, target: Degrees):
-        ends = kind(source), kind(target)
-        return np.log(self.original.at(*ends) + 1e-3) - np.log(self.synthetic.at(*ends) + 1)
-
-
-def kind(degrees):
-    return interval(degrees[0]) << _BITS | interval(degrees[1])
+    def of(self, source: Degrees, target: Degrees) -> Odds:
+        """Log-odds that edges between vertices with these degrees are original ones, up to a constant."""
+        original, synthetic = (counts.at(source, target) for counts in (self.original, self.synthetic))
+        return np.asarray(np.log(original + _RARE) - np.log(synthetic + 1))
 
 
-_EACH, _POOL, _BATCHES = 4, 32, 16
+def plausible_joins(graph: KnowledgeGraph, rng: np.random.Generator, *, symmetric: bool) -> Pairs:
+    """Edges that join every other component to the largest one, at plausible ends.
 
+    Of the pairs of a few vertices of a component and random ends of edges of the largest one, an edge joins the most
+    plausible pair. With `symmetric`, the reverse of each edge will be added.
 
-def joins(graph: KnowledgeGraph, rng: np.random.Generator) -> tuple[Ints, Ints]:
-    """Random edges that join every other component to the largest one, at plausible ends."""
+    >>> stars = KnowledgeGraph.from_edges([("a", "b"), ("a", "c"), ("a", "d"), ("e", "f"), ("e", "g")])
+    >>> joins = plausible_joins(stars, np.random.default_rng(0), symmetric=False)
+    >>> [stars.labels[ends].tolist() for ends in joins]
+    [['a'], ['g']]
+    """
     count, component = graph.components()
-    none = np.empty(0, dtype=np.int64)
+    sources, targets = nothing = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
     if count < 2:
-        return none, none
+        return nothing
     largest = int(np.bincount(component).argmax())
-    ins, outs = graph.in_degree(), graph.out_degree()
-    shuffled = rng.permutation(graph.n)
-    order = shuffled[np.argsort(component[shuffled], kind="stable")]
-    start = np.searchsorted(component[order], np.arange(count))
-    rank = np.arange(graph.n) - start[component[order]]
-    every = order[(component[order] != largest) & (rank < _EACH)]
-    pools = [e[component[e] == largest] for e in graph.ends]
-    if not len(pools[0]):
-        pools = [np.flatnonzero(component == largest)]*2
-    sources, targets = none, none
+    inside = component == largest
+    some = _some_of_each(component, rng)
+    some = some[~inside[some]]
+    ends = [end[inside[end]] for end in graph.ends]
+    pools = ends if len(ends[0]) else [np.flatnonzero(inside)] * 2
+    inner, outer = graph.in_degree(), graph.out_degree()
     others = rng.permutation(np.delete(np.arange(count), largest))
-    for batch in np.array_split(others, min(_BATCHES, len(others))):
-        model = EdgePlausibility.fit((ins, outs), graph.ends, (sources, targets))
-        inner = every[np.isin(component[every], batch)]
-        value, s, t = [], [], []
-        for side in range(2):
-            outer = pools[side][rng.integers(len(pools[side]), size=(len(inner), _POOL))]
-            mine = np.broadcast_to(inner[:, None], outer.shape)
-            a, b = (outer, mine) if side == 0 else (mine, outer)
-            value.append(model.of((ins[a], outs[a] + 1), (ins[b] + 1, outs[b])))
-            s.append(a); t.append(b)
-        value, s, t = (np.concatenate(x, axis=1).ravel() for x in (value, s, t))
-        c = np.repeat(component[inner], 2 * _POOL)
-        o = np.lexsort((rng.random(len(c)), -value, c))
-        first = o[np.append(True, c[o][1:] != c[o][:-1])]
-        sources, targets = np.append(sources, s[first]), np.append(targets, t[first])
-        outs += np.bincount(s[first], minlength=graph.n)
-        ins += np.bincount(t[first], minlength=graph.n)
+    for batch in np.array_split(others, min(_BATCHES, len(others) // _BATCH + 1)):
+        added = both_ways((sources, targets)) if symmetric else (sources, targets)
+        model = EdgePlausibility.fit((inner, outer), graph.ends, added)
+        mine = some[np.isin(component[some], batch)]
+        size = len(mine), max(1, min(_PARTNERS, _COMPARED // len(mine)))
+        mine = np.broadcast_to(mine[:, None], size)
+        first, second = (pool[rng.integers(len(pool), size=size)] for pool in pools)
+        source, target = np.stack([first, mine]).ravel(), np.stack([mine, second]).ravel()
+        after = (inner[source] + symmetric, outer[source] + 1), (inner[target] + 1, outer[target] + symmetric)
+        joined = np.where(inside[source], component[target], component[source])
+        order = np.lexsort((-model.of(*after), joined))
+        best = order[np.unique(joined[order], return_index=True)[1]]
+        sources, targets = np.append(sources, source[best]), np.append(targets, target[best])
+        for u, v in ((source[best], target[best]), (target[best], source[best]))[: 1 + symmetric]:
+            outer += np.bincount(u, minlength=graph.n)
+            inner += np.bincount(v, minlength=graph.n)
     return sources, targets
+
+
+def _some_of_each(component: Vertices, rng: np.random.Generator) -> Vertices:
+    """A few random vertices of each component."""
+    shuffled = rng.permutation(len(component))
+    order = shuffled[np.argsort(component[shuffled], kind="stable")]
+    number = component[order]
+    return order[np.arange(len(order)) - np.searchsorted(number, number) < _ENDS]

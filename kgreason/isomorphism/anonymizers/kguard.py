@@ -25,9 +25,9 @@ from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.graph.subgraphs.enumeration import small_components
 from kgreason.graph.subgraphs.member_pools import MOST
 from kgreason.graph.subgraphs.ordered_adjacency import undirected
-from kgreason.isomorphism.anonymizers.assembly import Pairs, assemble, is_symmetric, ties_to_largest
+from kgreason.isomorphism.anonymizers.assembly import Pairs, assemble, is_symmetric
 from kgreason.isomorphism.anonymizers.augmentation import Augmentation, ForbiddenDegrees
-from kgreason.isomorphism.anonymizers.edge_plausibility import joins
+from kgreason.isomorphism.anonymizers.edge_plausibility import plausible_joins
 from kgreason.isomorphism.anonymizers.frequent_degrees import FrequentDegrees
 from kgreason.isomorphism.anonymizers.klone import Klone
 from kgreason.isomorphism.anonymizers.natural_cover import Cover, Lack
@@ -177,7 +177,7 @@ class _AdditionSearch:
         found: list[Augmentation] = []
         most_attempts = _MORE_ATTEMPTS if self.derives and affordable >= _AMPLE else _ATTEMPTS
         count = count or max(1, min(most_attempts, affordable))
-        ties = joins(self.graph, self.rng)
+        ties = plausible_joins(self.graph, self.rng, symmetric=is_symmetric(self.graph))
         neighbours = undirected(self.graph)
         start = self._augmentation(ties, neighbours)
         little = _LITTLE - start.added
