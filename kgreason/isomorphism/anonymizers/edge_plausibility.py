@@ -115,10 +115,10 @@ def plausible_joins(graph: KnowledgeGraph, rng: np.random.Generator, *, symmetri
     Of the pairs of a few vertices of a component and random ends of edges of the largest one, an edge joins the most
     plausible pair. With `symmetric`, the reverse of each edge will be added.
 
-    >>> stars = KnowledgeGraph.from_edges([("a", "b"), ("a", "c"), ("a", "d"), ("e", "f"), ("e", "g")])
-    >>> joins = plausible_joins(stars, np.random.default_rng(0), symmetric=False)
-    >>> [stars.labels[ends].tolist() for ends in joins]
-    [['a'], ['g']]
+    >>> graph = KnowledgeGraph.from_edges([("a", "b"), ("a", "c"), ("a", "d"), ("d", "e"), ("f", "g")])
+    >>> joins = plausible_joins(graph, np.random.default_rng(0), symmetric=False)
+    >>> [graph.labels[ends].tolist() for ends in joins]
+    [['a'], ['f']]
     """
     count, component = graph.components()
     sources, targets = nothing = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)

@@ -139,7 +139,9 @@ class HostSearch:
         They are cheaper on original vertices of high degree, of which few are far enough from hosts chosen before.
         """
         order = self._rng.permutation(len(positions))
-        free = [[int(forbidden.next_free(phi, positions[v])[inside[phi, v]]) for phi in range(2)] for v in order]
+        free = [
+            [int(forbidden.next_free(phi, positions[v])[inside[phi, v]]) for phi in range(2)] for v in order
+        ]
         further = np.array(free, dtype=np.int64).reshape(-1, 2).sum(axis=1) - inside[:, order].sum(axis=0)
         chosen: list[int] = order[np.argsort(-further, kind="stable")].tolist()
         return chosen
