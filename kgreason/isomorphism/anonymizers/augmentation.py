@@ -23,7 +23,7 @@ ClassKey = tuple[int, int]  # size and class
 _DEGREES = 64, 8_192  # number of distinguished degrees above the highest one, and in total at most
 _FULL = 0.97  # share of a bound on incoming weights that edges of images may use
 _REFITTED = 1.1  # growth of the additions after which the plausibility of edges is fitted again
-_TRIES = 32, 256, 1_024  # random original vertices that are tried as a partner, one batch after the other
+_TRIES = 4, 32, 256, 1_024  # random original vertices that are tried as a partner, one batch after the other
 
 
 @record(eq=False)
@@ -210,6 +210,9 @@ class Augmentation:
     contains both, and not yet tied. An edge with a new vertex is always safe. No edge may be added inside a *template
     copy*, the vertex set of made images.
 
+    Original vertices are tied to partners at ends of random edges: at either end, or, if `plausible`, at the end that
+    the synthetic edge needs, and to the most plausible of some of them.
+
     Attributes
     ----------
     n
@@ -241,7 +244,9 @@ class Augmentation:
         *,
         symmetric: bool,
         neighbours: tuple[Vertices, Vertices] | None = None,
+        plausible: bool = True,
     ) -> None:
+        self._plausible = plausible
         self.keep_degrees = False
         self.forbidden: ForbiddenDegrees | None = None
         self._rng = rng
@@ -420,7 +425,7 @@ class Augmentation:
             degree[:] = new
 
     def tie_to_partner(self, vertex: int, *, incoming: bool, promised: bool = False) -> None:
-        """Tie a vertex to one outside images: an original one, drawn in proportion to its degree, or a spare one."""
+        """Tie a vertex to an original or a spare one outside images."""
         partner = self._spare(vertex) if self.keep_degrees else self._original(vertex, incoming=incoming)
         self.tie(*((partner, vertex) if incoming else (vertex, partner)))
         if promised:
@@ -428,18 +433,21 @@ class Augmentation:
             self.outer[vertex] -= self.symmetric or not incoming
 
     def _original(self, vertex: int, *, incoming: bool) -> int:
-        """Plausible original vertex outside images that may be tied to a vertex; a spare one if none is found."""
-        near, pool = self.around(vertex), self.graph.ends[not incoming]
+        """Random original vertex outside images that may be tied to a vertex; a spare one if none is found."""
+        near, ends = self.around(vertex), self.graph.ends
         more = int(self.symmetric or not incoming), int(self.symmetric or incoming)
-        for tries in _TRIES if len(pool) else ():
-            drawn = dict.fromkeys(pool[self._rng.integers(len(pool), size=tries)].tolist())
+        for tries in _TRIES[self._plausible :] if len(ends[0]) else ():
+            side = np.full(tries, not incoming) if self._plausible else self._rng.integers(2, size=tries)
+            edge = self._rng.integers(len(ends[0]), size=tries)
+            drawn = dict.fromkeys(np.where(side, ends[1][edge], ends[0][edge]).tolist())
             some = np.array([v for v in drawn if v not in near and v not in self._copies], dtype=np.int64)
             after = self.inner[some] + more[0], self.outer[some] + more[1]
-            order = np.argsort(-self._plausibility(vertex, after, incoming=incoming), kind="stable")
-            some = some[order]
+            if self._plausible:
+                order = np.argsort(-self._plausibility(vertex, after, incoming=incoming), kind="stable")
+                some, after = some[order], (after[0][order], after[1][order])
             if self.forbidden is not None:
                 top = self.forbidden.images.shape[2] - 1
-                degrees = [np.minimum(degree[order], top) for degree in after]
+                degrees = [np.minimum(degree, top) for degree in after]
                 some = some[some == self.forbidden.first_allowed(some, degrees)]
             if len(some):
                 return int(some[0])

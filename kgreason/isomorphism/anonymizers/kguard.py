@@ -206,7 +206,13 @@ class _AdditionSearch:
     def _augmentation(self, ties: Pairs, neighbours: Pairs) -> Augmentation:
         graph, bounds = self.graph, self.noising.program.incoming_sums
         x, symmetric = max(cover.x for cover in self.covers), is_symmetric(graph)
-        augmentation = Augmentation(graph, x, bounds, self.rng, symmetric=symmetric, neighbours=neighbours)
+        # plausible partners make about a fifth more false facts on small registers, which are judged
+        augmentation = Augmentation(
+            *(graph, x, bounds, self.rng),
+            symmetric=symmetric,
+            neighbours=neighbours,
+            plausible=not self.derives,
+        )
         for source, target in zip(*(ends.tolist() for ends in ties), strict=True):
             augmentation.tie(source, target)
         return augmentation

@@ -112,18 +112,17 @@ class HostSearch:
         for key, member in planned.members.items():
             for p, v in enumerate(member.tolist()):
                 places[v].append((key, p))
-        positions = [
-            np.array([forbidden.first[key] + p for key, p in keys], dtype=np.int64) for keys in places
-        ]
         edges = self._derived_edges(planned)
-        for v in self._order(forbidden, positions, inside):
+        for v in self._rng.permutation(t).tolist():
+            keys = places[v]
+            positions = np.array([forbidden.first[key] + p for key, p in keys], dtype=np.int64)
             fits = self._fitting(planned, v) & ~near[:-1]
-            for key, _ in places[v]:
+            for key, _ in keys:
                 fits[forbidden.within[key]] = False
             expected = self._expected(edges, v, hosts)
-            number, degrees[:, v] = self._host(forbidden, positions[v], inside[:, v], fits, expected)
+            number, degrees[:, v] = self._host(forbidden, positions, inside[:, v], fits, expected)
             for phi in range(2):
-                forbidden.images[phi, positions[v], degrees[phi, v]] = True
+                forbidden.images[phi, positions, degrees[phi, v]] = True
             if number >= 0:
                 hosts[v] = self._vertices[number]
                 forbidden.record(number, degrees[:, v].tolist())
@@ -132,19 +131,6 @@ class HostSearch:
         return Embedding(
             self._cost(planned, hosts, degrees - inside) + self._fact_cost * float(false), hosts, degrees
         )
-
-    def _order(self, forbidden: ForbiddenDegrees, positions: Sequence[Ints], inside: Ints) -> list[int]:
-        """Template vertices in random order, but first those that would need many further edges as new vertices.
-
-        They are cheaper on original vertices of high degree, of which few are far enough from hosts chosen before.
-        """
-        order = self._rng.permutation(len(positions))
-        free = [
-            [int(forbidden.next_free(phi, positions[v])[inside[phi, v]]) for phi in range(2)] for v in order
-        ]
-        further = np.array(free, dtype=np.int64).reshape(-1, 2).sum(axis=1) - inside[:, order].sum(axis=0)
-        chosen: list[int] = order[np.argsort(-further, kind="stable")].tolist()
-        return chosen
 
     def _derived_edges(self, planned: Planned) -> list[tuple[str, int, int]]:
         """Derived edges of a template, with those that follow from edges of different members."""
