@@ -19,8 +19,9 @@ NOTHING = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
 
 
 def register(pairs: int) -> KnowledgeGraph:
-    """Owners are never owned: ten of them share six companies, `pairs` of them own one company each."""
+    """Owners are never owned: ten of them share eleven companies, `pairs` of them own one company each."""
     shares = [(f"o{i}", f"c{(i + j) % 6}") for i in range(10) for j in range(1 + i % 3)]
+    shares += [(f"o{i}", f"e{i // 2}") for i in range(10)]
     return KnowledgeGraph.from_edges([*shares, *((f"p{i}", f"d{i}") for i in range(pairs))])
 
 

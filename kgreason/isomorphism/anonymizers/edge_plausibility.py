@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.records import record
-from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
+from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.graph.sorted_keys import Ints, places
 from kgreason.isomorphism.anonymizers.assembly import Pairs, both_ways
 
@@ -25,8 +25,7 @@ _BITS = 6  # of the number of an interval of degrees
 _SEEN = 0.9  # weight of counted combinations; the rest is for those that do not occur
 _RARE = 1e-3  # added to a number of original edges
 _BATCHES, _BATCH = 16, 32  # batches of joining edges at most, and least number of edges of a batch
-_ENDS, _PARTNERS = 4, 32  # vertices of a component, and partners of each, that are compared
-_COMPARED = 1 << 17  # pairs of vertices that are compared for a batch, about
+_PARTNERS = 8  # partners of a vertex that are compared, for each direction
 
 
 def intervals(degrees: Ints) -> Ints:
@@ -112,13 +111,14 @@ class EdgePlausibility:
 def plausible_joins(graph: KnowledgeGraph, rng: np.random.Generator, *, symmetric: bool) -> Pairs:
     """Edges that join every other component to the largest one, at plausible ends.
 
-    Of the pairs of a few vertices of a component and random ends of edges of the largest one, an edge joins the most
-    plausible pair. With `symmetric`, the reverse of each edge will be added.
+    A random vertex of the component is joined to the most plausible of some random ends of edges of the largest one.
+    More vertices and ends would be worse: greedy choices spread less. With `symmetric`, the reverse of each edge will
+    be added.
 
     >>> graph = KnowledgeGraph.from_edges([("a", "b"), ("a", "c"), ("a", "d"), ("d", "e"), ("f", "g")])
     >>> joins = plausible_joins(graph, np.random.default_rng(0), symmetric=False)
     >>> [graph.labels[ends].tolist() for ends in joins]
-    [['a'], ['f']]
+    [['a'], ['g']]
     """
     count, component = graph.components()
     sources, targets = nothing = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
@@ -126,34 +126,24 @@ def plausible_joins(graph: KnowledgeGraph, rng: np.random.Generator, *, symmetri
         return nothing
     largest = int(np.bincount(component).argmax())
     inside = component == largest
-    some = _some_of_each(component, rng)
-    some = some[~inside[some]]
+    shuffled = rng.permutation(graph.n)
+    chosen = shuffled[np.unique(component[shuffled], return_index=True)[1]]
     ends = [end[inside[end]] for end in graph.ends]
     pools = ends if len(ends[0]) else [np.flatnonzero(inside)] * 2
     inner, outer = graph.in_degree(), graph.out_degree()
-    others = rng.permutation(np.delete(np.arange(count), largest))
-    for batch in np.array_split(others, min(_BATCHES, len(others) // _BATCH + 1)):
+    others = rng.permutation(np.delete(chosen, largest))
+    for mine in np.array_split(others, min(_BATCHES, len(others) // _BATCH + 1)):
         added = both_ways((sources, targets)) if symmetric else (sources, targets)
         model = EdgePlausibility.fit((inner, outer), graph.ends, added)
-        mine = some[np.isin(component[some], batch)]
-        size = len(mine), max(1, min(_PARTNERS, _COMPARED // len(mine)))
-        mine = np.broadcast_to(mine[:, None], size)
-        first, second = (pool[rng.integers(len(pool), size=size)] for pool in pools)
-        source, target = np.stack([first, mine]).ravel(), np.stack([mine, second]).ravel()
+        one = np.repeat(mine, _PARTNERS)
+        first, second = (pool[rng.integers(len(pool), size=len(one))] for pool in pools)
+        source, target = np.append(first, one), np.append(one, second)
         after = (inner[source] + symmetric, outer[source] + 1), (inner[target] + 1, outer[target] + symmetric)
-        joined = np.where(inside[source], component[target], component[source])
-        order = np.lexsort((-model.of(*after), joined))
-        best = order[np.unique(joined[order], return_index=True)[1]]
+        owner = np.append(one, one)
+        order = np.lexsort((-model.of(*after), owner))
+        best = order[np.unique(owner[order], return_index=True)[1]]
         sources, targets = np.append(sources, source[best]), np.append(targets, target[best])
         for u, v in ((source[best], target[best]), (target[best], source[best]))[: 1 + symmetric]:
             outer += np.bincount(u, minlength=graph.n)
             inner += np.bincount(v, minlength=graph.n)
     return sources, targets
-
-
-def _some_of_each(component: Vertices, rng: np.random.Generator) -> Vertices:
-    """A few random vertices of each component."""
-    shuffled = rng.permutation(len(component))
-    order = shuffled[np.argsort(component[shuffled], kind="stable")]
-    number = component[order]
-    return order[np.arange(len(order)) - np.searchsorted(number, number) < _ENDS]
