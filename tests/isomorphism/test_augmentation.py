@@ -194,7 +194,7 @@ def test_no_two_synthetic_edges_join_the_same_vertices(
     """In a relation without weights they would be one."""
     augmented = drafted(graph, x, seed)
     augmented.keep_degrees = apart
-    with patch.object(augmentation, "_TRIES", (10,)):
+    with patch.object(augmentation, "_TRIES", (10, 10)):
         for _ in range(3):
             for v in range(graph.n):
                 augmented.tie_to_partner(v, incoming=incoming)

@@ -13,7 +13,8 @@ from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices
 from kgreason.graph.sorted_keys import distinct
 from kgreason.graph.subgraphs.ordered_adjacency import undirected
-from kgreason.isomorphism.anonymizers.assembly import Edges, Pairs, check_vertices
+from kgreason.isomorphism.anonymizers.assembly import Edges, Pairs, both_ways, check_vertices
+from kgreason.isomorphism.anonymizers.edge_plausibility import Degrees, EdgePlausibility, Odds
 from kgreason.isomorphism.anonymizers.natural_cover import Cover, Lack
 
 Flags = npt.NDArray[np.bool_]
@@ -21,6 +22,7 @@ ClassKey = tuple[int, int]  # size and class
 
 _DEGREES = 64, 8_192  # number of distinguished degrees above the highest one, and in total at most
 _FULL = 0.97  # share of a bound on incoming weights that edges of images may use
+_REFITTED = 1.1  # growth of the additions after which the plausibility of edges is fitted again
 _TRIES = 4, 32, 256, 1_024  # random original vertices that are tried as a partner, one batch after the other
 
 
@@ -208,6 +210,9 @@ class Augmentation:
     contains both, and not yet tied. An edge with a new vertex is always safe. No edge may be added inside a *template
     copy*, the vertex set of made images.
 
+    Original vertices are tied to partners at ends of random edges: at either end, or, if `plausible`, at the end that
+    the synthetic edge needs, and to the most plausible of some of them.
+
     Attributes
     ----------
     n
@@ -239,7 +244,9 @@ class Augmentation:
         *,
         symmetric: bool,
         neighbours: tuple[Vertices, Vertices] | None = None,
+        plausible: bool = True,
     ) -> None:
+        self._plausible = plausible
         self.keep_degrees = False
         self.forbidden: ForbiddenDegrees | None = None
         self._rng = rng
@@ -250,6 +257,8 @@ class Augmentation:
         self.inner, self.outer = graph.in_degree(), graph.out_degree()
         self._x = x
         self.neighbours = neighbours or undirected(graph)
+        self._model: EdgePlausibility | None = None
+        self._fitted = 0
         self._balls: dict[int, set[int]] = {}
         self._tied: dict[int, set[int]] = {}
         self._copies: dict[int, set[int]] = {}
@@ -416,7 +425,7 @@ class Augmentation:
             degree[:] = new
 
     def tie_to_partner(self, vertex: int, *, incoming: bool, promised: bool = False) -> None:
-        """Tie a vertex to one outside images: an original one, drawn in proportion to its degree, or a spare one."""
+        """Tie a vertex to an original or a spare one outside images."""
         partner = self._spare(vertex) if self.keep_degrees else self._original(vertex, incoming=incoming)
         self.tie(*((partner, vertex) if incoming else (vertex, partner)))
         if promised:
@@ -426,19 +435,36 @@ class Augmentation:
     def _original(self, vertex: int, *, incoming: bool) -> int:
         """Random original vertex outside images that may be tied to a vertex; a spare one if none is found."""
         near, ends = self.around(vertex), self.graph.ends
-        more = self.symmetric or not incoming, self.symmetric or incoming
-        for tries in _TRIES if len(ends[0]) else ():
-            side, edge = self._rng.integers(2, size=tries), self._rng.integers(len(ends[0]), size=tries)
+        more = int(self.symmetric or not incoming), int(self.symmetric or incoming)
+        for tries in _TRIES[self._plausible :] if len(ends[0]) else ():
+            side = np.full(tries, not incoming) if self._plausible else self._rng.integers(2, size=tries)
+            edge = self._rng.integers(len(ends[0]), size=tries)
             drawn = dict.fromkeys(np.where(side, ends[1][edge], ends[0][edge]).tolist())
             some = np.array([v for v in drawn if v not in near and v not in self._copies], dtype=np.int64)
+            after = self.inner[some] + more[0], self.outer[some] + more[1]
+            if self._plausible:
+                order = np.argsort(-self._plausibility(vertex, after, incoming=incoming), kind="stable")
+                some, after = some[order], (after[0][order], after[1][order])
             if self.forbidden is not None:
                 top = self.forbidden.images.shape[2] - 1
-                pairs = zip((self.inner, self.outer), more, strict=True)
-                after = [np.minimum(degrees[some] + one, top) for degrees, one in pairs]
-                some = some[some == self.forbidden.first_allowed(some, after)]
+                degrees = [np.minimum(degree, top) for degree in after]
+                some = some[some == self.forbidden.first_allowed(some, degrees)]
             if len(some):
                 return int(some[0])
         return self._spare(vertex)
+
+    def _plausibility(self, vertex: int, partners: Degrees, *, incoming: bool) -> Odds:
+        """Plausibility of edges between a vertex and partners with some degrees."""
+        added = self.added
+        if self._model is None or added > _REFITTED * self._fitted:
+            rows = [row[:2] for rows in self._edges.values() for row in rows]
+            copied = np.array(rows, dtype=np.int64).reshape(-1, 2).T
+            ties = both_ways(self.ties) if self.symmetric else self.ties
+            synthetic = np.append(copied[0], ties[0]), np.append(copied[1], ties[1])
+            self._model = EdgePlausibility.fit((self.inner, self.outer), self.graph.ends, synthetic)
+            self._fitted = added
+        mine = tuple(np.full(len(partners[0]), degree[vertex]) for degree in (self.inner, self.outer))
+        return self._model.of(*((partners, mine) if incoming else (mine, partners)))
 
     def _spare(self, vertex: int) -> int:
         """New vertex outside copies; the first of them is tied to an original vertex of high degree."""

@@ -25,8 +25,9 @@ from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.graph.subgraphs.enumeration import connected_subgraphs, small_components
 from kgreason.graph.subgraphs.member_pools import MOST
 from kgreason.graph.subgraphs.ordered_adjacency import undirected
-from kgreason.isomorphism.anonymizers.assembly import Pairs, assemble, is_symmetric, ties_to_largest
+from kgreason.isomorphism.anonymizers.assembly import Pairs, assemble, is_symmetric
 from kgreason.isomorphism.anonymizers.augmentation import Augmentation, ForbiddenDegrees
+from kgreason.isomorphism.anonymizers.edge_plausibility import plausible_joins
 from kgreason.isomorphism.anonymizers.frequent_degrees import FrequentDegrees
 from kgreason.isomorphism.anonymizers.joined_images import JoinedImages
 from kgreason.isomorphism.anonymizers.kept_additions import released_weights, with_kept
@@ -217,7 +218,7 @@ class _AdditionSearch:
         found: list[Augmentation] = []
         most_attempts = _MORE_ATTEMPTS if self.derives and affordable >= _AMPLE else _ATTEMPTS
         count = count or max(1, min(most_attempts, affordable))
-        ties = ties_to_largest(self.graph, (), self.rng)
+        ties = plausible_joins(self.graph, self.rng, symmetric=is_symmetric(self.graph))
         neighbours = undirected(self.graph)
         start = self._augmentation(ties, neighbours)
         little = _LITTLE - start.added
@@ -246,7 +247,13 @@ class _AdditionSearch:
     def _augmentation(self, ties: Pairs, neighbours: Pairs) -> Augmentation:
         graph, bounds = self.graph, self.noising.program.incoming_sums
         x, symmetric = max(cover.x for cover in self.covers), is_symmetric(graph)
-        augmentation = Augmentation(graph, x, bounds, self.rng, symmetric=symmetric, neighbours=neighbours)
+        # plausible partners make about a fifth more false facts on small registers, which are judged
+        augmentation = Augmentation(
+            *(graph, x, bounds, self.rng),
+            symmetric=symmetric,
+            neighbours=neighbours,
+            plausible=not self.derives,
+        )
         for source, target in zip(*(ends.tolist() for ends in ties), strict=True):
             augmentation.tie(source, target)
         return augmentation
