@@ -149,7 +149,7 @@ UNREADABLE: list[tuple[str, Change, str, str]] = [
     (
         "cut in a weight",
         data(RELEASED, lambda b: b[:-2]),
-        f"{RELEASED}:54: the last line has no end",
+        f"{RELEASED}:65: the last line has no end",
         "end the line",
     ),
     ("a table is empty", data(RELEASED, lambda _: b""), f"{RELEASED}: the file is empty", COPY),
@@ -177,7 +177,7 @@ UNREADABLE: list[tuple[str, Change, str, str]] = [
         f"{RELEASED}:1: a byte is zero: the file is damaged, or UTF-16",
         COPY,
     ),
-    ("zeros", data(RELEASED, lambda b: b[:-40] + bytes(40)), f"{RELEASED}:53: a byte is zero", COPY),
+    ("zeros", data(RELEASED, lambda b: b[:-40] + bytes(40)), f"{RELEASED}:64: a byte is zero", COPY),
     (
         "a packed table cut off",
         data(RELEASED, lambda b: gzip.compress(b)[:99]),

@@ -574,7 +574,7 @@ def test_paths_of_the_file_are_relative_to_it(here: Path, monkeypatch: pytest.Mo
         ('[anonymize]\nrules = "a.vada"\n# k\nk = "two"\n', 4, "'--k': 'two' is not a valid integer", "--help"),
         ('[anonymize]\nrules = "a.vada"\nmode = "exct"\n', 3, "'--mode': 'exct' is not one of", "did you mean exact?"),
         ('[anonymize]\nrules = "control.vada"\nkeep-cuts = true\n', 3, "--keep-cuts has no meaning", "leave it out"),
-        ('[anonymize]\nrules = "control.vada"\nwindow = 4\n', 3, "anonymize has no option --window", "--help lists"),
+        ('[anonymize]\nrules = "control.vada"\ntau = 4\n', 3, "anonymize has no option --tau", "--help lists"),
         ("[people.anonymise]\nk = 2\n", 1, "no command 'people anonymise'", "did you mean [people.anonymize]?"),
         ("[people.anonymize]\nschema = 2\n", 2, "kgreason people anonymize has no option --schema", "--help lists"),
     ],

@@ -56,7 +56,7 @@ class WithFurther:
             **{name: made.figures.get(name, 0) + count for name, count in more.items()},
         }
         guarantee = replace(made.guarantee, further=self.further)
-        return replace(made, graph=found, guarantee=guarantee, figures=figures)
+        return replace(made, graph=found, guarantee=guarantee, figures=figures, serials=None)
 
 
 @record(eq=False)
