@@ -12,6 +12,7 @@ one occurrence more (k = 4); and the share of the subgraphs that changed.
 from __future__ import annotations
 
 import argparse
+import math
 import platform
 import tempfile
 from pathlib import Path
@@ -93,7 +94,7 @@ def figures(data: Path, name: str, method: str, seeds: int, share: float) -> str
     edges = (f"{median(count):,.0f}" for count in (alone, later))
     if method == "klone":
         return row(name, method, *edges, "all", "100 %", "", "100 %")
-    shares = (f"{median(one):.3%}" for one in (kept, spare, changed))
+    shares = (f"{math.floor(median(one) * 1e5) / 1e3:.3f} %" for one in (kept, spare, changed))
     return row(name, method, *edges, f"{median(unchanged):,.0f}", *shares)
 
 
