@@ -126,8 +126,8 @@ def anonymize(rules: Rules, call: Call) -> Anonymization:
 
 def verify_series(
     released: KnowledgeGraph,
-    private: Path,
-    after: Path,
+    private: Path | str,
+    after: Path | str,
     rules: Rules,
     *,
     k: int = Settings.k,
@@ -164,6 +164,7 @@ def verify_series(
     from kgreason.isomorphism.verification.joined_releases import joined_occurrences
     from kgreason.release.earlier_releases import before
 
+    private, after = Path(private), Path(after)
     private = private if private.is_dir() else private.parent
     program = anonymizable(load(rules, allow_files=allow_files))
     progress.step("Reading earlier releases")

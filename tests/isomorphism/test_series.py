@@ -305,6 +305,7 @@ def test_other_copies_than_before_are_found(tmp_path: Path) -> None:
     assert "are other vertices than before" in item.witnesses[0]
 
 
+@pytest.mark.slow
 def test_images_of_vertex_0_are_raised_as_well(tmp_path: Path) -> None:
     """Edges that are promised to the first vertex alone are added."""
     for seed in range(31, 34):
@@ -336,7 +337,7 @@ def released_weights(found: Earlier, method: str) -> dict[Any, tuple[float, bool
     return {(names[u], names[v]): (w, s) for (u, v, w), s in zip(rows, synthetic, strict=True)}
 
 
-@pytest.mark.parametrize("method", ["klone", "kguard"])
+@pytest.mark.parametrize("method", ["klone", pytest.param("kguard", marks=pytest.mark.slow)])
 def test_weights_do_not_tell_synthetic_edges(method: str, tmp_path: Path) -> None:
     """Kept edges of both kinds have their released weights, but for a few around new edges."""
     rng = np.random.default_rng(7)
