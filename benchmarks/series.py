@@ -20,19 +20,14 @@ from statistics import median
 from typing import Any
 
 import numpy as np
+from detection import GRAPHS, row
 
 import kgreason
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
 from kgreason.isomorphism.verification.verdict import Joined
 
 ROOT = Path(__file__).resolve().parent.parent
-GRAPHS = {
-    "example": ("control", str(ROOT / "examples" / "ownership" / "own.csv")),
-    "asx200": ("control", "{data}/ownership/asx200_shares.csv.gz"),
-    "mahindas": ("reachability", "{data}/weighted/econ-mahindas.mtx?scale=minmax"),
-    "moreno_blogs": ("reachability", "{data}/classic/out.moreno_blogs_blogs"),
-    "eva": ("reachability", "{data}/ownership/eva.net.gz"),
-}
+EXAMPLE = ROOT / "examples" / "ownership" / "own.csv"
 COLUMNS = (
     "graph",
     "method",
@@ -72,9 +67,9 @@ def joined(
 
 def figures(data: Path, name: str, method: str, seeds: int, share: float) -> str:
     """Row of one graph and method."""
-    program, source = GRAPHS[name]
+    program, source = GRAPHS.get(name, ("control", ""))
     rules = ROOT / "rules" / f"{program}.vada"
-    whole = kgreason.read_graph(rules, {"own": source.format(data=data)})
+    whole = kgreason.read_graph(rules, {"own": f"{data}/{source}" if source else str(EXAMPLE)})
     alone, later, unchanged, kept, spare, changed = ([] for _ in range(6))
     for seed in range(1, seeds + 1):
         rng = np.random.default_rng(seed)
@@ -98,11 +93,6 @@ def figures(data: Path, name: str, method: str, seeds: int, share: float) -> str
     return row(name, method, *edges, f"{median(unchanged):,.0f}", *shares)
 
 
-def row(*cells: str) -> str:
-    """Row of a Markdown table."""
-    return f"| {' | '.join(cells)} |"
-
-
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -113,7 +103,7 @@ def main() -> None:
     print(f"Python {platform.python_version()}, {platform.processor() or platform.machine()}")
     print(row(*COLUMNS))
     print(row(*["---"] * len(COLUMNS)))
-    for name in GRAPHS:
+    for name in ("example", *GRAPHS):
         for method in ("kguard", "klone"):
             print(figures(asked.data, name, method, asked.seeds, asked.share), flush=True)
 
