@@ -53,19 +53,25 @@ def synthetic_edges(
 ) -> Truth:
     """Whether each released edge joins vertices that no original edge of its relation joins; shape (m,).
 
-    With `copies`, shape (k - 1, n), of a release by KLONE: whether each edge runs between copies, or to a new vertex.
-    Nobody can tell a copied edge from an original one, so copied edges do not count as synthetic.
+    With `copies` of a release by KLONE: whether it runs between copies. Nobody can tell a copied edge from an original
+    one, so copied edges do not count as synthetic.
     """
     if copies is not None:
-        copy = np.full(released.n, -1, dtype=np.int64)
-        copy[np.vstack([mapping, copies])] = np.arange(len(copies) + 1)[:, None]
-        return np.asarray(copy[released.ends[0]] != copy[released.ends[1]])
+        return edges_between_copies(released, mapping, copies)
     found = [np.empty(0, dtype=np.bool_)]
     for name, r in released.relations.items():
         own = original.relations[name]
         keys = mapping[own.source] * released.n + mapping[own.target]
         found.append(~np.isin(r.source * released.n + r.target, keys))
     return np.concatenate(found)
+
+
+def edges_between_copies(released: KnowledgeGraph, mapping: Vertices, copies: Vertices) -> Truth:
+    """Whether each edge runs between different copies, shape (k - 1, n), or has a new vertex; shape (m,)."""
+    copy = np.full(released.n, -1, dtype=np.int64)
+    copy[np.vstack([mapping, copies])] = np.arange(len(copies) + 1)[:, None]
+    one, other = (copy[ends] for ends in released.ends)
+    return np.asarray((one != other) | (one < 0))
 
 
 def edge_features(graph: KnowledgeGraph, edges: Vertices) -> Features:
