@@ -245,10 +245,9 @@ def _tell_promise(release: str, model: str) -> None:
 def _claimed(release: str) -> Claim | None:
     """Statements of the README.txt of a release."""
     from kgreason.isomorphism.folder import claim_of
-    from kgreason.release.table_layout import README
+    from kgreason.release.folder_contents import readme_text
 
-    file = Path(release) / README
-    return claim_of(file.read_text(encoding="utf-8", errors="replace")) if file.is_file() else None
+    return claim_of(readme_text(Path(release)))
 
 
 def _certificate_of_copies(release: str, mapping: Path) -> Path | None:

@@ -214,6 +214,8 @@ def _parts_beside(mapping: Path, original: KnowledgeGraph) -> Vertices | None:
 
 def renumbered(vertices: Vertices, graph: KnowledgeGraph, other: KnowledgeGraph) -> Vertices:
     """Renumber vertices of a graph as in another graph with the same, unique labels."""
+    if graph is other:
+        return vertices
     order, theirs = np.argsort(graph.labels.astype(str)), np.argsort(other.labels.astype(str))
     number = np.empty(graph.n, dtype=np.int64)
     number[order] = theirs

@@ -7,7 +7,7 @@ list of them: its certificate names the copies.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,10 +18,10 @@ import numpy.typing as npt
 from kgreason.base.errors import AnonymizationError, DataError, ReleaseError
 from kgreason.data.sources import SourceSpec
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
-from kgreason.graph.sorted_keys import places
 from kgreason.isomorphism.certificates import read_copies
 from kgreason.isomorphism.definition import Earlier
 from kgreason.isomorphism.reading import read_released
+from kgreason.isomorphism.utility.edge_detection import edges_between_copies, synthetic_edges
 from kgreason.isomorphism.verification.joined_releases import Dated
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.release.digests import parsed_json
@@ -38,8 +38,8 @@ def release_in_series(
     released: KnowledgeGraph,
     mapping: Vertices,
     copies: Vertices | None,
-    serials: Vertices | None,
-    last: int = 0,
+    serials: Vertices,
+    last: int,
 ) -> Earlier:
     """Describe a release whose original is known.
 
@@ -52,22 +52,30 @@ def release_in_series(
     last
         Greatest such number in earlier releases.
     """
+    synthetic = synthetic_edges(original, released, mapping, copies)
+    return _earlier(original.labels, released, mapping, copies, serials, synthetic, last)
+
+
+def _earlier(
+    originals: npt.NDArray[np.object_],
+    released: KnowledgeGraph,
+    mapping: Vertices,
+    copies: Vertices | None,
+    serials: Vertices,
+    synthetic: npt.NDArray[np.bool_],
+    last: int,
+) -> Earlier:
+    """Describe a release by the labels of its originals and the kinds of its edges, in the order of `ends`."""
     name = np.full(released.n, None, dtype=object)
     copy = np.full(released.n, -1, dtype=np.int64)
     for number, row in enumerate([mapping] if copies is None else [mapping, *copies]):
-        name[row], copy[row] = original.labels, number
-    real = {}
-    for predicate, r in original.relations.items():
-        real[predicate] = np.unique(mapping[r.source] * released.n + mapping[r.target])
-    synthetic = {}
+        name[row], copy[row] = originals, number
+    of_relation, begin = {}, 0
     for predicate, r in released.relations.items():
-        if copies is not None:
-            synthetic[predicate] = (copy[r.source] != copy[r.target]) | (copy[r.source] < 0)
-        else:
-            synthetic[predicate] = ~places(real[predicate], r.source * released.n + r.target)[1]
-    serial = np.zeros(released.n, dtype=np.int64) if serials is None else serials
-    last = max(last, int(serial.max(initial=0)))
-    return Earlier(released, name.tolist(), copy, serial, synthetic, last)
+        of_relation[predicate] = synthetic[begin : begin + len(r)]
+        begin += len(r)
+    last = max(last, int(serials.max(initial=0)))
+    return Earlier(released, name.tolist(), copy, serials, of_relation, last)
 
 
 def write_series(path: Path, release: Earlier) -> None:
@@ -166,21 +174,31 @@ def _described(
     serials = np.zeros(released.n, dtype=np.int64)
     for label, serial in data["vertices"].items():
         serials[number[label]] = serial
-    nothing = KnowledgeGraph(
-        originals, {name: r.take(np.empty(0, np.int64)) for name, r in released.relations.items()}
-    )
-    found = release_in_series(nothing, released, mapping, copies, serials, int(data["last"]))
+    if copies is not None:
+        synthetic = edges_between_copies(released, mapping, copies)
+    else:
+        synthetic = _recorded(released, number, mapping, data["edges"])
+    found = _earlier(originals, released, mapping, copies, serials, synthetic, int(data["last"]))
     if (found.copy[serials > 0] >= 0).any() or (serials[found.copy < 0] <= 0).any():
         raise ValueError("it names other synthetic vertices")
-    if copies is not None:
-        return found
-    synthetic = {}
-    for predicate, r in released.relations.items():
-        pairs = [(number[u], number[v]) for u, v in data["edges"][predicate]]
-        made = np.unique([u * released.n + v for u, v in pairs]).astype(np.int64)
-        outside = (found.copy[r.source] < 0) | (found.copy[r.target] < 0)
-        synthetic[predicate] = outside | places(made, r.source * released.n + r.target)[1]
-    return Earlier(released, found.names, found.copy, serials, synthetic, found.last)
+    return found
+
+
+def _recorded(
+    released: KnowledgeGraph,
+    number: Mapping[str, int],
+    mapping: Vertices,
+    edges: Mapping[str, Sequence[tuple[str, str]]],
+) -> npt.NDArray[np.bool_]:
+    """Whether each edge has a synthetic vertex, or is one of some edges between original ones; shape (m,)."""
+    original = np.zeros(released.n, dtype=np.bool_)
+    original[mapping] = True
+    found = [np.empty(0, dtype=np.bool_)]
+    for name, r in released.relations.items():
+        made = np.array([number[u] * released.n + number[v] for u, v in edges[name]], dtype=np.int64)
+        inside = original[r.source] & original[r.target]
+        found.append(~inside | np.isin(r.source * released.n + r.target, made))
+    return np.concatenate(found)
 
 
 def dated(window: Sequence[Earlier]) -> list[Dated]:

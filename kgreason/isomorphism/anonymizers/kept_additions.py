@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
 from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices, Weights
@@ -81,15 +82,14 @@ class Kept:
         first, others = k * graph.n, np.flatnonzero(earlier.copy < 0)
         place = np.where(place >= 0, place + earlier.copy * graph.n, -1)
         place[others] = first + np.arange(len(others))
-        near, symmetric = _Near(graph, apart), is_symmetric(graph)
+        symmetric = is_symmetric(graph)
         found = {}
         for name in graph.relations:
             added = earlier.graph.relations[name].take(earlier.synthetic[name])
             source, target = place[added.source], place[added.target]
             stays = (source >= 0) & (target >= 0)
             if apart:
-                for i in np.flatnonzero(stays & (np.maximum(source, target) < graph.n)).tolist():
-                    stays[i] = not near(int(source[i]), int(target[i]))
+                stays &= ~_near(graph, source, target, apart)
             weight = None if added.weight is None else added.weight[stays]
             found[name] = Relation(source[stays], target[stays], weight)
             if symmetric:
@@ -103,6 +103,16 @@ class Kept:
         numbers[used] = first + np.arange(len(used))
         edges = {n: Relation(numbers[r.source], numbers[r.target], r.weight) for n, r in found.items()}
         return cls(edges, earlier.serial[others[used - first]])
+
+
+def _near(graph: KnowledgeGraph, source: Vertices, target: Vertices, apart: int) -> npt.NDArray[np.bool_]:
+    """Whether ends of edges are nearer than `apart` in the graph; new and missing vertices are near to nothing."""
+    adjacency, near = undirected(graph), np.zeros(len(source), dtype=np.bool_)
+    inside = np.flatnonzero((np.minimum(source, target) >= 0) & (np.maximum(source, target) < graph.n))
+    for u in np.unique(source[inside]).tolist():
+        rows = inside[source[inside] == u]
+        near[rows] = ball(*adjacency, u, apart - 1)[target[rows]]
+    return near
 
 
 def _both_ways(r: Relation, n: int) -> Relation:
@@ -141,16 +151,3 @@ def with_kept(
     whole = KnowledgeGraph(labels_with_synthetic(graph, len(kept.serials)), relations)
     fixed = {name: len(r) for name, r in graph.relations.items()}
     return noising.again(whole, fixed, redrawn_targets(graph, known), rng), kept.serials
-
-
-class _Near:
-    """Whether two vertices are nearer than x in a graph."""
-
-    def __init__(self, graph: KnowledgeGraph, x: int) -> None:
-        self._adjacency, self._radius = undirected(graph), x - 1
-        self._balls: dict[int, set[int]] = {}
-
-    def __call__(self, u: int, v: int) -> bool:
-        if u not in self._balls:
-            self._balls[u] = set(np.flatnonzero(ball(*self._adjacency, u, self._radius)).tolist())
-        return v in self._balls[u]

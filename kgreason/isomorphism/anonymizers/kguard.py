@@ -92,7 +92,7 @@ class Kguard:
         covers = self._covers(graph, noised, reasoner, rng, progress)
         joined = None
         if self.window and serials is not None:
-            attacked = [cover.attacked_sets for cover in covers]
+            attacked = [cover.attacked[0] for cover in covers]
             series = graph, noised, serials, self.window
             joined = JoinedImages(*series, rules, attacked, self.k - 1, rng)
         total = sum(cover.count for cover in covers)

@@ -97,12 +97,6 @@ class Cover:
         """Number of attacked subgraphs."""
         return self.catalogue.census.total if self._targets is None else len(self._targets)
 
-    @property
-    def attacked_sets(self) -> Ints:
-        """Attacked subgraphs that were given, shape (T, x)."""
-        assert self._targets is not None
-        return self._targets
-
     def _sample(self) -> None:
         """Sample members of each class."""
         counts = self.catalogue.class_counts()

@@ -157,12 +157,13 @@ class WeightNoising:
             if start and self._constant(name):
                 found[name] = np.full(len(r), weight[0])
                 continue
-            cuts = self._thresholds.get(name, NO_THRESHOLDS)
+            cuts, bound = self._thresholds.get(name, NO_THRESHOLDS), self._bound(name)
+            if bound is None and not len(cuts.added):
+                continue
             drawing = Drawing(name, rest, self.densities[name], None, cuts, rng, forbidden=rest.weight)
             units = in_units(weight)
-            if drawing.summed or self._bound(name) is not None:
-                units[start:] = drawing.run(units[start:], np.isin(rest.target, targets.get(name, ())))
-            if (bound := self._bound(name)) is not None:
+            units[start:] = drawing.run(units[start:], np.isin(rest.target, targets.get(name, ())))
+            if bound is not None:
                 units[start:] = self._within_room(name, r, units, start, bound, 1, rng)
             found[name] = np.append(weight[:start], units[start:] / GRID)
         return graph.with_weights(found)
