@@ -266,7 +266,8 @@ class Pools:
 
         def keep(rows: Ints, nodes: Ints) -> None:
             nonlocal wanted
-            classes, rows = patterns.resolve(rows, nodes)
+            learned = nodes < len(patterns.classes)
+            classes, rows = patterns.resolve(rows[learned], nodes[learned])
             self.reserve()
             if len(self.first) > len(wanted):  # new classes are not wanted
                 wanted = np.append(wanted, np.zeros(len(self.first) - len(wanted), dtype=np.bool_))
