@@ -332,6 +332,12 @@ class Augmentation:
         """Vertices that may not host a copy together with a vertex: nearer than x, tied to it, or in a copy with it."""
         return self.ball(vertex) | self.copy_mates(vertex) | self.tied_to(vertex)
 
+    def adjacent(self, vertex: int) -> set[int]:
+        """Vertices with an edge to or from a vertex, itself included."""
+        indptr, near = self.neighbours
+        mine = near[indptr[vertex] : indptr[vertex + 1]].tolist() if vertex < self.graph.n else []
+        return {vertex, *mine} | self.tied_to(vertex)
+
     def ball(self, vertex: int) -> set[int]:
         """Original vertices nearer than x to an original vertex, itself included."""
         if vertex >= self.graph.n:

@@ -53,6 +53,16 @@ class Planned:
     members: Mapping[ClassKey, Ints]
     derived: Mapping[ClassKey, Flags] = field(default_factory=dict)
 
+    def ties(self) -> tuple[Flags, Flags]:
+        """Whether two template vertices are joined, and whether they must not be, in either direction."""
+        t = self.graph.n
+        joined, together = np.zeros((2, t, t), dtype=np.bool_)
+        for member in self.members.values():
+            together[member[:, None], member] = True
+        joined[self.graph.ends] = True
+        joined |= joined.T
+        return joined, together & ~joined
+
 
 @record(eq=False)
 class Embedding:
@@ -107,7 +117,8 @@ class HostSearch:
         hosts = np.full(t, -1, dtype=np.int64)
         degrees = np.zeros((2, t), dtype=np.int64)
         inside = np.stack([planned.graph.in_degree(), planned.graph.out_degree()])
-        near = np.zeros(len(self._vertices) + 1, dtype=np.bool_)  # last entry: all other vertices
+        joined, apart = planned.ties()
+        blocked = np.zeros((t, len(self._vertices)), dtype=np.bool_)  # candidates by template vertex
         places: list[list[tuple[ClassKey, int]]] = [[] for _ in range(t)]
         for key, member in planned.members.items():
             for p, v in enumerate(member.tolist()):
@@ -116,7 +127,7 @@ class HostSearch:
         for v in self._rng.permutation(t).tolist():
             keys = places[v]
             positions = np.array([forbidden.first[key] + p for key, p in keys], dtype=np.int64)
-            fits = self._fitting(planned, v) & ~near[:-1]
+            fits = self._fitting(planned, v) & ~blocked[v]
             for key, _ in keys:
                 fits[forbidden.within[key]] = False
             expected = self._expected(edges, v, hosts)
@@ -126,11 +137,19 @@ class HostSearch:
             if number >= 0:
                 hosts[v] = self._vertices[number]
                 forbidden.record(number, degrees[:, v].tolist())
-                near[self._number[list(self._augmentation.around(int(hosts[v])))]] = True
+                host = int(hosts[v])
+                blocked[:, number] = True
+                blocked[np.ix_(joined[v], self._among(self._augmentation.around(host)))] = True
+                blocked[np.ix_(apart[v], self._among(self._augmentation.adjacent(host)))] = True
         false = sum(self._false_facts(p, int(hosts[a]), into=False)[hosts[b]] for p, a, b in edges)
         return Embedding(
             self._cost(planned, hosts, degrees - inside) + self._fact_cost * float(false), hosts, degrees
         )
+
+    def _among(self, vertices: Set[int]) -> Ints:
+        """Indices of those vertices that are candidates."""
+        number = self._number[list(vertices)]
+        return np.asarray(number[number >= 0])
 
     def _derived_edges(self, planned: Planned) -> list[tuple[str, int, int]]:
         """Derived edges of a template, with those that follow from edges of different members."""
