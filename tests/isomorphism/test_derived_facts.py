@@ -13,7 +13,7 @@ from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
 from kgreason.isomorphism.anonymizers.augmentation import Augmentation
 from kgreason.isomorphism.anonymizers.derived_facts import NEW, DerivedFacts, Pairs
 from kgreason.isomorphism.anonymizers.natural_cover import Cover, Lack
-from kgreason.isomorphism.anonymizers.template_copies import HostSearch, Planned
+from kgreason.isomorphism.anonymizers.template_hosts import HostSearch, Planned
 from kgreason.language.check.program_checker import load_text
 from tests.examples import inputs
 from tests.graphs import build
@@ -104,5 +104,6 @@ def test_hosts_are_vertices_that_derive_little(seed: int) -> None:
     )
     facts = DerivedFacts(graph, RULES)
     found = HostSearch(augmentation, [(cover, lack)], rng, facts, 10.0).choose(template)
+    assert found is not None
     source, target = found.hosts.tolist()
     assert facts.expected("control", source, into=False)[target] <= 1

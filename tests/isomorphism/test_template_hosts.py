@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import combinations, pairwise
+from math import inf
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -15,7 +17,7 @@ from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
 from kgreason.isomorphism.anonymizers import augmentation
 from kgreason.isomorphism.anonymizers.augmentation import Augmentation, ForbiddenDegrees
 from kgreason.isomorphism.anonymizers.natural_cover import Cover, Lack
-from kgreason.isomorphism.anonymizers.template_copies import Embedding, HostSearch, Planned
+from kgreason.isomorphism.anonymizers.template_hosts import Embedding, HostSearch, Planned
 from tests.examples import inputs
 from tests.graphs import build
 from tests.isomorphism.test_kguard_published import RULES
@@ -47,6 +49,15 @@ def planned(cover: Cover, lack: Lack) -> Planned:
     )
 
 
+def chosen(
+    augmented: Augmentation, cover: Cover, lack: Lack, template: Planned, seed: int, most: float = inf
+) -> Embedding:
+    """The hosts that a search chooses."""
+    found = HostSearch(augmented, [(cover, lack)], np.random.default_rng(seed)).choose(template, most)
+    assert found is not None
+    return found
+
+
 def stood(augmented: Augmentation, choice: Embedding) -> tuple[np.ndarray, np.ndarray]:
     """Put a copy where it was chosen to stand; its vertices, and the degrees of all vertices then."""
     vertices = choice.hosts.copy()
@@ -61,6 +72,19 @@ def serves(image: np.ndarray, member: np.ndarray, degrees: np.ndarray) -> bool:
     return not set(image) & set(member) and not (degrees[:, image] == degrees[:, member]).any()
 
 
+def check_distances(augmented: Augmentation, template: Planned, choice: Embedding) -> None:
+    """Hosts that an edge joins are X or more apart, others of one member are not adjacent."""
+    near = nx.Graph(zip(*(ends.tolist() for ends in augmented.graph.ends), strict=True))
+    near.add_edges_from(zip(*(ends.tolist() for ends in augmented.ties), strict=True))
+    ends = {frozenset(pair) for pair in zip(*template.graph.ends, strict=True)}
+    for member in template.members.values():
+        for u, v in combinations(member.tolist(), 2):
+            a, b = int(choice.hosts[u]), int(choice.hosts[v])
+            if min(a, b) >= 0 and a in near and b in near and nx.has_path(near, a, b):
+                least = X if frozenset((u, v)) in ends else 2
+                assert nx.shortest_path_length(near, a, b) >= least
+
+
 @settings(max_examples=inputs(40), deadline=None)
 @given(st.integers(0, 10_000), st.booleans())
 def test_a_copy_serves_all_that_lack(seed: int, economic: bool) -> None:
@@ -72,7 +96,8 @@ def test_a_copy_serves_all_that_lack(seed: int, economic: bool) -> None:
     template = planned(cover, lack)
     copies: list[tuple[np.ndarray, np.ndarray]] = []
     for _ in range(2):  # the second leaves what the first one does as it is
-        choice = HostSearch(augmented, [(cover, lack)], rng).choose(template)
+        choice = chosen(augmented, cover, lack, template, seed)
+        check_distances(augmented, template, choice)
         vertices, degrees = stood(augmented, choice)
         assert len(set(vertices)) == len(vertices)
         old = np.stack([augmented.inner, augmented.outer])[:, vertices]
@@ -103,9 +128,7 @@ def test_hosts_have_room_for_weights() -> None:
     lack = Lack(np.array([[0, 1]]), np.array([0]), np.array([1]))
     cover.rely(lack)
     for seed in range(20):
-        host = int(
-            HostSearch(augmented, [(cover, lack)], np.random.default_rng(seed)).choose(template).hosts[1]
-        )
+        host = int(chosen(augmented, cover, lack, template, seed).hosts[1])
         assert host not in (1, 3, 5)
 
 
@@ -114,11 +137,37 @@ def test_apart_there_are_no_hosts() -> None:
     augmented, cover, lack = drafted(graph, 0)
     template = planned(cover, lack)
     augmented.keep_degrees = True
-    assert (HostSearch(augmented, [(cover, lack)], np.random.default_rng(0)).choose(template).hosts < 0).all()
+    assert (chosen(augmented, cover, lack, template, 0).hosts < 0).all()
     augmented.keep_degrees = False
-    assert (
-        HostSearch(augmented, [(cover, lack)], np.random.default_rng(0)).choose(template).hosts >= 0
-    ).any()
+    assert (chosen(augmented, cover, lack, template, 0).hosts >= 0).any()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_copy_costs_less_than_another(seed: int) -> None:
+    augmented, cover, lack = drafted(scale_free(60, 3.0, np.random.default_rng(seed)), seed)
+    template = planned(cover, lack)
+    first = chosen(augmented, cover, lack, template, seed)
+    assert np.array_equal(
+        chosen(augmented, cover, lack, template, seed, first.cost + 0.5).degrees, first.degrees
+    )
+    for most in (first.cost, first.cost / 2):
+        search = HostSearch(augmented, [(cover, lack)], np.random.default_rng(seed))
+        assert search.choose(template, most) is None
+
+
+def test_ends_of_a_path_may_be_near_each_other() -> None:
+    star = [(0, v, 0.1) for v in range(1, 12)]
+    augmented, cover, lack = drafted(build(15, [*star, (12, 13, 0.1), (13, 14, 0.1)]), 0)
+    lacking = lack.members.shape[1] == X and len(lack.members)
+    assert lacking
+    path = Relation(np.array([0, 1]), np.array([1, 2]), np.array([0.01, 0.01]))
+    template = Planned(
+        np.empty((3, 3, 2)),
+        KnowledgeGraph(np.arange(3).astype(str).astype(object), {"own": path}),
+        {(X, int(lack.classes[0])): np.arange(3)},
+    )
+    ends = [chosen(augmented, cover, lack, template, seed).hosts[[0, 2]] for seed in range(20)]
+    assert any((pair >= 0).all() and (pair < 12).all() for pair in ends)
 
 
 def test_what_would_hurt() -> None:
@@ -193,6 +242,6 @@ def test_high_degrees_are_not_told_apart(monkeypatch: pytest.MonkeyPatch) -> Non
     augmented, cover, lack = drafted(graph, 1)
     forbidden = ForbiddenDegrees.of((augmented.inner, augmented.outer), [(cover, lack)], np.arange(30))
     assert forbidden.lacking.shape[2] == 8
-    choice = HostSearch(augmented, [(cover, lack)], np.random.default_rng(0)).choose(planned(cover, lack))
+    choice = chosen(augmented, cover, lack, planned(cover, lack), 0)
     assert 0 not in choice.hosts
     assert (choice.degrees < 8).all()

@@ -2,217 +2,31 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import field
+from itertools import cycle, islice
 
 import numpy as np
 
-from kgreason.base.records import record
 from kgreason.graph.induced.derivation import InducedReasoner
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
-from kgreason.graph.sorted_keys import descending
 from kgreason.graph.subgraphs.ordered_adjacency import Ints
 from kgreason.isomorphism.anonymizers.assembly import assemble
 from kgreason.isomorphism.anonymizers.augmentation import (
     Augmentation,
     ClassKey,
     EdgeIndex,
-    Flags,
-    ForbiddenDegrees,
 )
-from kgreason.isomorphism.anonymizers.derived_facts import NEW, Counts, DerivedFacts
+from kgreason.isomorphism.anonymizers.derived_facts import DerivedFacts
 from kgreason.isomorphism.anonymizers.natural_cover import Cover, Lack
+from kgreason.isomorphism.anonymizers.template_hosts import Embedding, HostSearch, Planned
 from kgreason.isomorphism.anonymizers.templates import Example, Template
 from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
 
-VERTEX_COST = 2.0  # cost of a new vertex, in edges
-_HOSTS = 4_000  # original vertices that are considered as hosts
-_VERTEX_COSTS = 2 * (1.0, 2.0, 6.0)  # costs of a template vertex, in edges, each tried for a template
-_EXAMPLES = 8  # members of a class that are considered for a template
+_VERTEX_COSTS = 1.0, 2.0, 6.0  # costs of a template vertex, in edges, tried by turns
+_PATIENCE = 12  # templates in a row that cost no less than the best one, after which no other is tried
+_POOL, _EXAMPLES = 32, 8  # members of a class that are considered for all templates, and for one of them
 _ATTEMPTS = 4  # draws of weights for a copy
-
-
-@record(eq=False)
-class Planned:
-    """Template as a graph with the weights of the copied members, and with the positions of the classes in it.
-
-    Attributes
-    ----------
-    origin
-        For each pair of template vertices, the pair of graph vertices from which its edges are copied, -1 for none;
-        shape (t, t, 2).
-    members
-        By size and class: template vertices of a member, in canonical order.
-    derived
-        Derived edges of these members by predicate, without loops, bool, shape (predicates, x, x); empty if false facts
-        cost nothing.
-    """
-
-    origin: Ints
-    graph: KnowledgeGraph
-    members: Mapping[ClassKey, Ints]
-    derived: Mapping[ClassKey, Flags] = field(default_factory=dict)
-
-    def ties(self) -> tuple[Flags, Flags]:
-        """Whether two template vertices are joined, and whether they must not be, in either direction."""
-        t = self.graph.n
-        joined, together = np.zeros((2, t, t), dtype=np.bool_)
-        for member in self.members.values():
-            together[member[:, None], member] = True
-        joined[self.graph.ends] = True
-        joined |= joined.T
-        return joined, together & ~joined
-
-
-@record(eq=False)
-class Embedding:
-    """Planned copy of a template: its cost in edges, and the resulting in- and out-degrees, shape (2, t).
-
-    `hosts` are the original vertices that host each template vertex, -1 for a new vertex; shape (t,).
-    """
-
-    cost: float
-    hosts: Ints
-    degrees: Ints
-
-
-class HostSearch:
-    """Search for hosts and degrees of a copy that serves all lacking subgraphs with few additions.
-
-    A copy serves a subgraph if the two share no vertex and no in- or out-degree at any position. The new degrees of the
-    hosts must preserve this, and must not invalidate images made before. With `facts`, a false fact to expect costs
-    `fact_cost` edges.
-    """
-
-    def __init__(
-        self,
-        augmentation: Augmentation,
-        lacks: Sequence[tuple[Cover, Lack]],
-        rng: np.random.Generator,
-        facts: DerivedFacts | None = None,
-        fact_cost: float = 0.0,
-    ) -> None:
-        self._facts, self._fact_cost = facts, fact_cost if facts else 0.0
-        self._augmentation, self._rng = augmentation, rng
-        self._real = augmentation.inner, augmentation.outer
-        self._vertices = self._candidates()
-        self._forbidden = ForbiddenDegrees.of(self._real, lacks, self._vertices)
-        self._number = np.full(augmentation.n, -1, dtype=np.int64)
-        self._number[self._vertices] = np.arange(len(self._vertices))
-        self._rooms = {name: augmentation.room(name, self._vertices) for name in augmentation.graph.relations}
-
-    def _candidates(self) -> Ints:
-        """Original vertices without loop outside all images: half of them by degree, half random; in random order."""
-        augmentation, n = self._augmentation, self._augmentation.graph.n
-        if augmentation.keep_degrees:
-            return np.empty(0, dtype=np.int64)
-        high = descending(augmentation.inner[:n] + augmentation.outer[:n])[: _HOSTS // 2]
-        some = self._rng.choice(n, min(n, _HOSTS // 2), replace=False)
-        some = np.unique(np.concatenate([high, some]))
-        return self._rng.permutation(some[~augmentation.loops[some] & ~augmentation.in_copies(some)])
-
-    def choose(self, planned: Planned) -> Embedding:
-        """Choose hosts and degrees for a copy of a template."""
-        t, forbidden = planned.graph.n, self._forbidden.copy()
-        hosts = np.full(t, -1, dtype=np.int64)
-        degrees = np.zeros((2, t), dtype=np.int64)
-        inside = np.stack([planned.graph.in_degree(), planned.graph.out_degree()])
-        joined, apart = planned.ties()
-        blocked = np.zeros((t, len(self._vertices)), dtype=np.bool_)  # candidates by template vertex
-        places: list[list[tuple[ClassKey, int]]] = [[] for _ in range(t)]
-        for key, member in planned.members.items():
-            for p, v in enumerate(member.tolist()):
-                places[v].append((key, p))
-        edges = self._derived_edges(planned)
-        for v in self._rng.permutation(t).tolist():
-            keys = places[v]
-            positions = np.array([forbidden.first[key] + p for key, p in keys], dtype=np.int64)
-            fits = self._fitting(planned, v) & ~blocked[v]
-            for key, _ in keys:
-                fits[forbidden.within[key]] = False
-            expected = self._expected(edges, v, hosts)
-            number, degrees[:, v] = self._host(forbidden, positions, inside[:, v], fits, expected)
-            for phi in range(2):
-                forbidden.images[phi, positions, degrees[phi, v]] = True
-            if number >= 0:
-                hosts[v] = self._vertices[number]
-                forbidden.record(number, degrees[:, v].tolist())
-                host = int(hosts[v])
-                blocked[:, number] = True
-                blocked[np.ix_(joined[v], self._among(self._augmentation.around(host)))] = True
-                blocked[np.ix_(apart[v], self._among(self._augmentation.adjacent(host)))] = True
-        false = sum(self._false_facts(p, int(hosts[a]), into=False)[hosts[b]] for p, a, b in edges)
-        return Embedding(
-            self._cost(planned, hosts, degrees - inside) + self._fact_cost * float(false), hosts, degrees
-        )
-
-    def _among(self, vertices: Set[int]) -> Ints:
-        """Indices of those vertices that are candidates."""
-        number = self._number[list(vertices)]
-        return np.asarray(number[number >= 0])
-
-    def _derived_edges(self, planned: Planned) -> list[tuple[str, int, int]]:
-        """Derived edges of a template, with those that follow from edges of different members."""
-        if self._facts is None:
-            return []
-        t, names = planned.graph.n, self._facts.predicates
-        found = np.zeros((len(names), t, t), dtype=np.bool_)
-        for key, member in planned.members.items():
-            found[:, member[:, None], member] |= planned.derived[key]
-        return [
-            (name, int(a), int(b))
-            for name, edges in zip(names, found, strict=True)
-            for a, b in np.argwhere(self._facts.joined(name, edges))
-        ]
-
-    def _expected(self, edges: Sequence[tuple[str, int, int]], v: int, hosts: Ints) -> Counts:
-        """False facts to expect if each candidate hosts a template vertex; the last: if it becomes a new vertex."""
-        total = np.zeros(len(self._vertices) + 1)
-        candidates = np.append(self._vertices, NEW)
-        for name, a, b in edges:
-            if v in (a, b):
-                host = int(hosts[a if v == b else b])
-                total += self._false_facts(name, host, into=v == a)[candidates]
-        return total
-
-    def _false_facts(self, name: str, host: int, *, into: bool) -> Counts:
-        assert self._facts is not None
-        return self._facts.expected(name, host, into=into)
-
-    def _host(
-        self, forbidden: ForbiddenDegrees, positions: Ints, inside: Ints, allowed: Flags, expected: Counts
-    ) -> tuple[int, tuple[int, int]]:
-        """Index of the cheapest host (-1 for a new vertex), with its free degrees."""
-        after = [forbidden.next_free(phi, positions) for phi in range(2)]
-        highest = len(after[0]) - 1
-        fresh = int(after[0][inside[0]]), int(after[1][inside[1]])
-        now = [np.minimum(self._real[phi][self._vertices] + inside[phi], highest) for phi in range(2)]
-        then = [after[phi][now[phi]] for phi in range(2)]
-        cost = then[0] - now[0] + then[1] - now[1] + self._fact_cost * expected[:-1]
-        allowed = allowed & (cost < VERTEX_COST + sum(fresh) - sum(inside) + self._fact_cost * expected[-1])
-        allowed &= (then[0] < highest) & (then[1] < highest)
-        some = np.flatnonzero(allowed)
-        some = some[np.argsort(cost[some], kind="stable")]
-        number = forbidden.first_allowed(some, [degree[some] for degree in then])
-        return (-1, fresh) if number < 0 else (number, (int(then[0][number]), int(then[1][number])))
-
-    def _fitting(self, planned: Planned, v: int) -> Flags:
-        """Whether each candidate has room for the weights into a template vertex."""
-        fits = np.ones(len(self._vertices), dtype=np.bool_)
-        for name, relation in planned.graph.relations.items():
-            into = relation.target == v
-            if (relation.source[into] == v).any():
-                fits[:] = False  # a loop
-            if relation.weight is not None and (more := float(relation.weight[into].sum())):
-                fits &= self._rooms[name] >= more
-        return fits
-
-    def _cost(self, planned: Planned, hosts: Ints, degrees: Ints) -> float:
-        """Cost in edges; `degrees` exclude the edges of the template, shape (2, t)."""
-        before = [len(ends) for ends in self._augmentation.open]
-        now = [np.where(hosts >= 0, self._real[phi][hosts], 0) for phi in range(2)]
-        after = [before[phi] + int((degrees[phi] - now[phi]).sum()) for phi in range(2)]
-        return max(after) - max(before) + planned.graph.m + VERTEX_COST * int((hosts < 0).sum())
 
 
 class TemplateCopies:
@@ -242,8 +56,19 @@ class TemplateCopies:
         for served in range(max(int(lack.missing.max(initial=0)) for _, lack in lacks)):
             rest = [(cover, lack.beyond(served)) for cover, lack in lacks]
             hosts = HostSearch(self._augmentation, rest, self._rng, self._facts(), self._fact_cost)
-            options = [(hosts.choose(planned), planned) for planned in self._templates(rest)]
-            self._build(*min(options, key=lambda option: option[0].cost), rest)
+            self._build(*self._cheapest(hosts, rest), rest)
+
+    def _cheapest(self, hosts: HostSearch, lacks: Sequence[tuple[Cover, Lack]]) -> tuple[Embedding, Planned]:
+        """Cheapest copy of several templates."""
+        best, worse = None, 0
+        for planned in self._templates(lacks):
+            found = hosts.choose(planned, best[0].cost if best else math.inf)
+            if found is not None:
+                best, worse = (found, planned), 0
+            elif (worse := worse + 1) >= _PATIENCE:
+                break
+        assert best is not None
+        return best
 
     def _facts(self) -> DerivedFacts | None:
         """Derived facts of the graph with the copies made so far, if false facts cost anything."""
@@ -257,12 +82,15 @@ class TemplateCopies:
         return DerivedFacts(graph, self._noising.program)
 
     def _templates(self, lacks: Sequence[tuple[Cover, Lack]]) -> Iterator[Planned]:
-        """The previous template restricted to the lacking classes if it contains them all, and new templates."""
+        """The last template, if it has all lacking classes, restricted to them; then new templates without end."""
         keys = {(cover.x, c) for cover, lack in lacks for c in lack.of_class}
         if self._last is not None and keys <= set(self._last.members):
             yield self._restricted(self._last, keys)
-        for cost in _VERTEX_COSTS:
-            yield self._planned(lacks, cost)
+        pool = {}
+        for cover, lack in lacks:
+            pool |= self._examples(cover, lack)
+        for cost in cycle(_VERTEX_COSTS):
+            yield self._planned(pool, cost)
 
     def _restricted(self, planned: Planned, keys: Set[ClassKey]) -> Planned:
         """Restrict a template to the vertices and edges that some classes need."""
@@ -276,24 +104,18 @@ class TemplateCopies:
         moved = {key: np.searchsorted(used, member) for key, member in members.items()}
         return Planned(origin, self._copied(origin), moved, planned.derived)
 
-    def _planned(self, lacks: Sequence[tuple[Cover, Lack]], vertex_cost: float) -> Planned:
+    def _planned(self, pool: Mapping[ClassKey, Sequence[Example]], vertex_cost: float) -> Planned:
         """Place a lacking subgraph of each class, those with many edges first."""
         chosen = []
-        for cover, lack in lacks:
-            some: list[Ints] = []
-            draws: list[float] = []
-            classes = [*lack.of_class]
-            for c in classes:
-                rows = lack.of_class[c]
-                some.append(rows[self._rng.permutation(len(rows))[:_EXAMPLES]])
-                draws.append(self._rng.random())
-            for c, draw, example in zip(classes, draws, self._examples(cover, some), strict=True):
-                chosen.append((-int(example.edges.sum()) + draw, (cover.x, c), example))
+        for key, members in pool.items():
+            some = self._rng.permutation(len(members))[:_EXAMPLES].tolist()
+            lightest = min((members[i] for i in some), key=lambda example: float(example.weights.sum()))
+            chosen.append((-int(lightest.edges.sum()) + self._rng.random(), key, lightest))
         examples = {key: example for _, key, example in sorted(chosen, key=lambda entry: entry[0])}
         alone: set[ClassKey] = set()
         while True:  # terminates, in the worst case with all members on separate vertices
             planned = self._placed(examples, alone, vertex_cost)
-            changed = {*self._changed(planned, examples)} - alone
+            changed = {*self._changed(planned)} - alone
             if not changed:
                 return planned
             alone |= changed
@@ -310,25 +132,25 @@ class TemplateCopies:
         derived = {key: example.derived for key, example in examples.items()}
         return Planned(template.origin, self._copied(template.origin), members, derived)
 
-    def _changed(self, planned: Planned, examples: Mapping[ClassKey, Example]) -> Iterator[ClassKey]:
+    def _changed(self, planned: Planned) -> Iterator[ClassKey]:
         """Members from whose template vertices the rules derive other edges than from the member itself."""
         if not self._reasoner.predicates:
             return
         copied = self._reasoner.on(planned.graph)
         for x in {x for x, _ in planned.members}:
             keys = [key for key in planned.members if key[0] == x]
-            found = copied.masks(np.stack([planned.members[key] for key in keys]))
-            wanted = self._reasoner.masks(np.stack([examples[key].member for key in keys]))
-            yield from (keys[i] for i in np.flatnonzero((found != wanted).any(axis=1)))
+            found = copied.derived(np.stack([planned.members[key] for key in keys]))
+            wanted = np.stack([planned.derived[key] for key in keys])
+            yield from (keys[i] for i in np.flatnonzero((found != wanted).any(axis=(1, 2, 3))))
 
-    def _examples(self, cover: Cover, some: Sequence[Ints]) -> list[Example]:
-        """Of some members of each class the one with the least weights, which leaves room for other members."""
-        if not some:
-            return []
-        members = np.concatenate(some)
+    def _examples(self, cover: Cover, lack: Lack) -> dict[ClassKey, list[Example]]:
+        """Some members of each lacking class."""
+        rows = [some[self._rng.permutation(len(some))[:_POOL]] for some in lack.of_class.values()]
+        if not rows:
+            return {}
+        members = np.concatenate(rows)
         count, x = members.shape
-        shape = count, x, x
-        edges, weights = np.zeros(shape, dtype=np.int64), np.zeros(shape)
+        edges, weights = np.zeros((count, x, x), dtype=np.int64), np.zeros((count, x, x))
         first, second = (
             ends.reshape(-1) for ends in np.broadcast_arrays(members[:, :, None], members[:, None])
         )
@@ -338,18 +160,11 @@ class TemplateCopies:
             bound = self._noising.program.incoming_sums.get(name)
             if bound is not None and index.relation.weight is not None:
                 np.add.at(weights.reshape(-1), pair, index.relation.weight[row] / bound)
-        kinds, start = cover.catalogue.ties(members), 0
-        chosen = []
-        for rows in some:
-            chosen.append(min(range(start, start + len(rows)), key=lambda i: float(weights[i].sum())))
-            start += len(rows)
-        derived = np.zeros((len(chosen), 0, x, x), dtype=np.bool_)
-        if self._fact_cost:
-            derived = self._reasoner.derived(members[chosen]) & ~np.eye(x, dtype=np.bool_)
-        return [
-            Example(members[at], kinds[at], edges[at], weights[at], edges_derived)
-            for at, edges_derived in zip(chosen, derived, strict=True)
-        ]
+        parts = members, cover.catalogue.ties(members), edges, weights, self._reasoner.derived(members)
+        examples = map(Example, *parts)
+        return {
+            (x, c): list(islice(examples, len(some))) for c, some in zip(lack.of_class, rows, strict=True)
+        }
 
     def _copied(self, origin: Ints) -> KnowledgeGraph:
         """Graph with the edges of each ordered pair copied from the pair of its origin, -1 for none."""

@@ -32,7 +32,7 @@ class Example:
     weights
         Sum of the weights that count towards a bound on incoming weights, as a share of the bound.
     derived
-        Derived edges of each predicate, without loops, bool, shape (predicates, x, x), if they cost anything.
+        Derived edges of each predicate, bool, shape (predicates, x, x).
     """
 
     member: Ints
@@ -81,13 +81,13 @@ class Template:
         self.kinds[pairs] = np.where(new, example.kinds, self.kinds[pairs])
         for end, vertices in enumerate((example.member[:, None], example.member)):
             self.origin[*pairs, end] = np.where(new, vertices, self.origin[*pairs, end])
-        for weights in example.weights * new:
-            self._incoming[placement] += weights
+        self._incoming[placement] += (example.weights * new).sum(axis=0)
 
     def _cheapest(self, example: Example) -> list[int]:
         """Template vertex of each position, -1 for a new one."""
         x = len(example.kinds)
-        costs = np.rint(_UNIT * (example.edges + self._derived_cost * example.derived.sum(axis=0)))
+        derived = example.derived.sum(axis=0) * (1 - np.eye(x, dtype=np.int64))
+        costs = np.rint(_UNIT * (example.edges + self._derived_cost * derived))
         room: tuple[Any, ...] = np.zeros(x, np.int64), np.zeros(x + 1, np.int64), np.zeros(x + 1)
         member: tuple[Any, ...] = example.kinds, costs.astype(np.int64), example.weights.ravel()
         orders: tuple[Any, ...] = _order((example.kinds != 0).tobytes(), x), self._rng.permutation(len(self))
