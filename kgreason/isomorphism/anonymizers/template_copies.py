@@ -25,6 +25,7 @@ from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
 
 _VERTEX_COSTS = 1.0, 2.0, 6.0  # costs of a template vertex, in edges, tried by turns
 _PATIENCE = 12  # templates in a row that cost no less than the best one, after which no other is tried
+_ORDERS = 3  # random orders in which the vertices of a template get hosts
 _POOL, _EXAMPLES = 32, 8  # members of a class that are considered for all templates, and for one of them
 _ATTEMPTS = 4  # draws of weights for a copy
 
@@ -62,10 +63,12 @@ class TemplateCopies:
         """Cheapest copy of several templates."""
         best, worse = None, 0
         for planned in self._templates(lacks):
-            found = hosts.choose(planned, best[0].cost if best else math.inf)
-            if found is not None:
-                best, worse = (found, planned), 0
-            elif (worse := worse + 1) >= _PATIENCE:
+            worse += 1
+            for _ in range(_ORDERS):
+                found = hosts.choose(planned, best[0].cost if best else math.inf)
+                if found is not None:
+                    best, worse = (found, planned), 0
+            if worse >= _PATIENCE:
                 break
         assert best is not None
         return best
