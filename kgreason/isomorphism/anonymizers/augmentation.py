@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -227,6 +227,8 @@ class Augmentation:
         Vertices with a promised incoming edge, and vertices with a promised outgoing edge, with repetitions.
     forbidden
         Degrees of original vertices that would invalidate an image, or `None`.
+    parts
+        Number of parts of the graph that no edge joins.
     raised
         Like `open`, for raises of rare degrees; `FrequentDegrees` adds the edges.
     keep_degrees
@@ -251,6 +253,13 @@ class Augmentation:
         self.forbidden: ForbiddenDegrees | None = None
         self._rng = rng
         self._spares: list[int] = []
+        self.parts, component = graph.components()
+        self._main = int(np.bincount(component, minlength=1).argmax())
+        self._outside = np.flatnonzero(component != self._main)
+        self._component = (
+            component.tolist()
+        )  # part of each vertex, or another vertex's that it has joined ...
+        self._joined = list(range(self.parts))  # ... by another part
         self.open: tuple[list[int], list[int]] = [], []
         self.raised: tuple[list[int], list[int]] = [], []
         self.graph, self.n, self.symmetric = graph, graph.n, symmetric
@@ -291,6 +300,9 @@ class Augmentation:
         check_vertices(self.n + count)
         made = np.arange(self.n, self.n + count, dtype=np.int64)
         self.n += count
+        self.parts += count
+        self._component += range(len(self._joined), len(self._joined) + count)
+        self._joined += range(len(self._joined), len(self._joined) + count)
         self.inner = np.concatenate([self.inner, np.zeros(count, dtype=np.int64)])
         self.outer = np.concatenate([self.outer, np.zeros(count, dtype=np.int64)])
         self._incoming = {name: np.pad(sums, (0, count)) for name, sums in self._incoming.items()}
@@ -364,7 +376,20 @@ class Augmentation:
         self._target.append(target)
         self._record_tie(source, target)
 
+    def part(self, vertex: int) -> int:
+        """Part of the graph that has a vertex; edges join parts."""
+        return self._joined_to(self._component[vertex])
+
+    def _joined_to(self, part: int) -> int:
+        while self._joined[part] != part:
+            self._joined[part] = part = self._joined[self._joined[part]]
+        return part
+
     def _record_tie(self, u: int, v: int) -> None:
+        one, other = self.part(u), self.part(v)
+        if one != other:
+            self._joined[one] = other
+            self.parts -= 1
         self._tied.setdefault(u, set()).add(v)
         self._tied.setdefault(v, set()).add(u)
 
@@ -400,29 +425,55 @@ class Augmentation:
     def settle(self) -> None:
         """Add the promised edges.
 
-        Vertices that lack edges are tied to each other where that is safe; the remaining ends are tied to partners.
+        Vertices that lack edges are tied to others in parts of the graph that no edge joins yet, then to each other
+        where that is safe; the remaining ends are tied to partners.
         """
         targets, sources = (self._rng.permutation(np.array(e, dtype=np.int64)).tolist() for e in self.open)
         self.open = [], []
         if self.symmetric:  # an edge supplies both of its ends with an incoming and an outgoing edge
             half = len(sources) // 2
             sources, targets = sources[:half], sources[half:]
+        if self.parts > 1:
+            sources, targets = self._paired(sources, targets, joining=True)
+        while self.parts > 1 and (sources or targets):
+            incoming = len(targets) > len(sources)
+            self.tie_to_partner((targets if incoming else sources).pop(), incoming=incoming, promised=True)
         sources, targets = self._paired(sources, targets)
         for v in sources:
             self.tie_to_partner(v, incoming=False, promised=True)
         for v in targets:
             self.tie_to_partner(v, incoming=True, promised=True)
 
-    def _paired(self, sources: list[int], targets: list[int]) -> tuple[list[int], list[int]]:
-        """Tie sources to targets where that is safe; returns the ends without partner."""
+    def _paired(
+        self, sources: list[int], targets: list[int], *, joining: bool = False
+    ) -> tuple[list[int], list[int]]:
+        """Tie sources to targets where that is safe, or `joining` parts; returns the ends without partner."""
         left = []
         for u in sources:
-            at = next((i for i, v in enumerate(targets) if self.fits(u, v)), None)
+            fitting = (
+                i
+                for i, v in enumerate(targets)
+                if self.fits(u, v) and not (joining and self.part(u) == self.part(v))
+            )
+            at = next(fitting, None)
             if at is None:
                 left.append(u)
             else:
                 self.put(u, targets.pop(at))
         return left, targets
+
+    def join(self) -> None:
+        """Tie each part of the graph that no edge joins to another one, where possible without changing images."""
+        outside = self._rng.permutation(self._outside).tolist()
+        for v, strict in ((v, strict) for strict in (True, False) for v in outside):
+            if self.parts > 1 and self.part(v) != self._joined_to(self._main):
+                incoming = bool(self._rng.integers(self.inner[v] + self.outer[v] + 1) < self.inner[v])
+                after = (
+                    self.inner[v] + (self.symmetric or incoming),
+                    self.outer[v] + (self.symmetric or not incoming),
+                )
+                if not strict or self.may_have(v, int(after[0]), int(after[1])):
+                    self.tie_to_partner(v, incoming=incoming)
 
     def raise_to(self, inner: Ints, outer: Ints) -> None:
         """Raise the degrees of all vertices by promised edges, which `FrequentDegrees` adds."""
@@ -440,12 +491,9 @@ class Augmentation:
 
     def _original(self, vertex: int, *, incoming: bool) -> int:
         """Random original vertex outside images that may be tied to a vertex; a spare one if none is found."""
-        near, ends = self.around(vertex), self.graph.ends
+        near = self.around(vertex)
         more = int(self.symmetric or not incoming), int(self.symmetric or incoming)
-        for tries in _TRIES[self._plausible :] if len(ends[0]) else ():
-            side = np.full(tries, not incoming) if self._plausible else self._rng.integers(2, size=tries)
-            edge = self._rng.integers(len(ends[0]), size=tries)
-            drawn = dict.fromkeys(np.where(side, ends[1][edge], ends[0][edge]).tolist())
+        for drawn in self._drawn(vertex, incoming=incoming):
             some = np.array([v for v in drawn if v not in near and v not in self._copies], dtype=np.int64)
             after = self.inner[some] + more[0], self.outer[some] + more[1]
             if self._plausible:
@@ -458,6 +506,20 @@ class Augmentation:
             if len(some):
                 return int(some[0])
         return self._spare(vertex)
+
+    def _drawn(self, vertex: int, *, incoming: bool) -> Iterator[list[int]]:
+        """Random ends of edges, first those in parts of the graph that a vertex is not joined to."""
+        ends, mine = self.graph.ends, self.part(vertex)
+        if self.parts > 1:
+            inside = mine == self._joined_to(self._main)
+            pool = self._outside if inside else ends[int(not incoming)]
+            if len(pool):
+                drawn = pool[self._rng.integers(len(pool), size=_TRIES[1])].tolist()
+                yield [v for v in dict.fromkeys(drawn) if self.part(v) != mine]
+        for tries in _TRIES[self._plausible :] if len(ends[0]) else ():
+            side = np.full(tries, not incoming) if self._plausible else self._rng.integers(2, size=tries)
+            edge = self._rng.integers(len(ends[0]), size=tries)
+            yield [*dict.fromkeys(np.where(side, ends[1][edge], ends[0][edge]).tolist())]
 
     def _plausibility(self, vertex: int, partners: Degrees, *, incoming: bool) -> Odds:
         """Plausibility of edges between a vertex and partners with some degrees."""

@@ -108,8 +108,10 @@ class EdgePlausibility:
         return np.asarray(np.log(original + _RARE) - np.log(synthetic + 1))
 
 
-def plausible_joins(graph: KnowledgeGraph, rng: np.random.Generator, *, symmetric: bool) -> Pairs:
-    """Edges that join every other component to the largest one, at plausible ends.
+def plausible_joins(
+    graph: KnowledgeGraph, rng: np.random.Generator, *, symmetric: bool, leave: int = 0
+) -> Pairs:
+    """Edges that join the other components, but `leave` of them, to the largest one, at plausible ends.
 
     A random vertex of the component is joined to the most plausible of some random ends of edges of the largest one.
     More vertices and ends would be worse: greedy choices spread less. With `symmetric`, the reverse of each edge will
@@ -131,7 +133,7 @@ def plausible_joins(graph: KnowledgeGraph, rng: np.random.Generator, *, symmetri
     ends = [end[inside[end]] for end in graph.ends]
     pools = ends if len(ends[0]) else [np.flatnonzero(inside)] * 2
     inner, outer = graph.in_degree(), graph.out_degree()
-    others = rng.permutation(np.delete(chosen, largest))
+    others = rng.permutation(np.delete(chosen, largest))[leave:]
     for mine in np.array_split(others, min(_BATCHES, len(others) // _BATCH + 1)):
         added = both_ways((sources, targets)) if symmetric else (sources, targets)
         model = EdgePlausibility.fit((inner, outer), graph.ends, added)

@@ -44,6 +44,7 @@ from kgreason.language.check.checked_program import CheckedProgram
 _ATTEMPTS = 4  # attempts to find small additions, if there is time
 _AMPLE, _MORE_ATTEMPTS = 60, 8  # affordable attempts from which there are more, and how many
 _FACT_COSTS = 1.0, 0.3  # cost of a false fact, in edges, in the attempts by turns
+_LATE = 64  # components at most that are joined by edges that images need, where possible
 _LITTLE = 24  # number of added vertices and edges that is not worth another attempt
 _FREE, _RAISED = 6, 12  # repair rounds in which hosts may be original, and in which degrees may be raised
 _ROUNDS = 16  # repair rounds in total
@@ -218,10 +219,10 @@ class _AdditionSearch:
         found: list[Augmentation] = []
         most_attempts = _MORE_ATTEMPTS if self.derives and affordable >= _AMPLE else _ATTEMPTS
         count = count or max(1, min(most_attempts, affordable))
-        ties = plausible_joins(self.graph, self.rng, symmetric=is_symmetric(self.graph))
+        ties = plausible_joins(self.graph, self.rng, symmetric=is_symmetric(self.graph), leave=_LATE)
         neighbours = undirected(self.graph)
         start = self._augmentation(ties, neighbours)
-        little = _LITTLE - start.added
+        little = _LITTLE + start.parts - 1 - start.added
         if self.frequent:
             FrequentDegrees(start, self.k, self.rng).raise_rare()
         first, little = self._lacks(start), little + start.added
@@ -274,25 +275,28 @@ class _AdditionSearch:
         degrees = FrequentDegrees(augmentation, self.k, self.rng)
         for turn in range(_ROUNDS):
             lacking = any(len(lack.members) for _, lack in lacks)
-            done = not lacking and not any(augmentation.open)
-            if done and not self.frequent and self.joined is None:
+            settled = not lacking and not any(augmentation.open)
+            joined = augmentation.parts == 1
+            if settled and joined and not self.frequent and self.joined is None:
                 return augmentation
             for cover, lack in lacks:
                 cover.rely(lack)
             augmentation.forbidden = ForbiddenDegrees.of(
                 (augmentation.inner, augmentation.outer), lacks, originals
             )
-            if done and self.joined is not None:
-                if turn >= _RAISED or not self.joined.raise_lacking(augmentation):
-                    return augmentation
-                done = False
-            if done and (turn >= _RAISED or not degrees.raise_rare()):
-                degrees.complete()
-                return augmentation
             if lacking:
                 copies.make(lacks, keep_degrees=turn >= _FREE)
-            elif not done:
+            elif not settled:
                 augmentation.settle()
+            elif not joined:
+                augmentation.join()
+            elif self.joined is not None:
+                if turn >= _RAISED or not self.joined.raise_lacking(augmentation):
+                    return augmentation
+                augmentation.settle()
+            elif turn >= _RAISED or not degrees.raise_rare():
+                degrees.complete()
+                return augmentation
             if augmentation.added >= most:
                 return None
             lacks = self._lacks(augmentation)
