@@ -6,6 +6,7 @@ from itertools import product
 from typing import Any
 from unittest.mock import patch
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -207,12 +208,62 @@ def test_no_two_synthetic_edges_join_the_same_vertices(
 
 def test_promises_are_kept_among_each_other() -> None:
     """Most ends find each other, so that there are about half as many edges as ends."""
-    graph = erdos_renyi(400, 500, np.random.default_rng(0))
+    graph = erdos_renyi(400, 1500, np.random.default_rng(0))
+    assert graph.components()[0] == 1
     augmented, some = drafted(graph, 3), np.arange(0, 400, 4)
     augmented.promise(some, np.full(100, 2), np.full(100, 2))
     augmented.settle()
     assert 200 <= len(augmented.ties[0]) <= 204
     assert all(v not in augmented.ball(u) for u, v in zip(*(e.tolist() for e in augmented.ties), strict=True))
+
+
+def pairs_graph(pairs: int) -> KnowledgeGraph:
+    """A ring of 40 vertices, and some pairs of vertices apart."""
+    ring = [(v, (v + 1) % 40, 0.1) for v in range(40)]
+    return build(40 + 2 * pairs, [*ring, *((v, v + 1, 0.1) for v in range(40, 40 + 2 * pairs, 2))])
+
+
+@pytest.mark.parametrize("pairs", [0, 5, 30])
+def test_promised_edges_join_components(pairs: int) -> None:
+    """Each of 20 ends joins one component while there are any, and no edge is added for them alone."""
+    graph = pairs_graph(pairs)
+    augmented = drafted(graph, 3)
+    assert augmented.parts == graph.components()[0] == pairs + 1
+    some = np.arange(0, 40, 4)
+    augmented.promise(some, np.ones(10, dtype=np.int64), np.ones(10, dtype=np.int64))
+    augmented.settle()
+    check_parts(augmented)
+    assert augmented.parts <= max(1, pairs + 1 - 16)
+    assert len(augmented.ties[0]) <= 20
+    check_degrees(augmented)
+
+
+@settings(max_examples=inputs(60), deadline=None)
+@given(graphs(least=2, most=9), st.booleans(), st.integers(0, 10**6))
+def test_parts_are_joined(graph: KnowledgeGraph, both: bool, seed: int) -> None:
+    graph = mirrored(graph) if both else graph
+    augmented = drafted(graph, 3, seed)
+    new = augmented.add_vertices(2)
+    augmented.tie(int(new[0]), 0)
+    check_parts(augmented)
+    augmented.tie(int(new[1]), int(new[0]))
+    augmented.join()
+    check_parts(augmented)
+    assert augmented.parts == 1
+    check_degrees(augmented)
+    check_safe(augmented, 3)
+
+
+def check_parts(augmented: Augmentation) -> None:
+    """The parts are the components of the graph with all additions."""
+    found = nx.Graph(zip(*(ends.tolist() for ends in augmented.graph.ends), strict=True))
+    found.add_nodes_from(range(augmented.n))
+    found.add_edges_from(zip(*(ends.tolist() for ends in augmented.ties), strict=True))
+    components = list(nx.connected_components(found))
+    assert len(components) == augmented.parts
+    assert {frozenset(map(augmented.part, c)) for c in components} == {
+        frozenset([augmented.part(next(iter(c)))]) for c in components
+    }
 
 
 @settings(max_examples=inputs(60), deadline=None)

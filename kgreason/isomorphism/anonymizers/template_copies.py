@@ -24,8 +24,7 @@ from kgreason.isomorphism.anonymizers.templates import Example, Template
 from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
 
 _VERTEX_COSTS = 1.0, 2.0, 6.0  # costs of a template vertex, in edges, tried by turns
-_PATIENCE = 12  # templates in a row that cost no less than the best one, after which no other is tried
-_ORDERS = 3  # random orders in which the vertices of a template get hosts
+_PATIENCE = 8  # templates in a row that cost no less than the best one, after which no other is tried
 _POOL, _EXAMPLES = 32, 8  # members of a class that are considered for all templates, and for one of them
 _ATTEMPTS = 4  # draws of weights for a copy
 
@@ -63,12 +62,10 @@ class TemplateCopies:
         """Cheapest copy of several templates."""
         best, worse = None, 0
         for planned in self._templates(lacks):
-            worse += 1
-            for _ in range(_ORDERS):
-                found = hosts.choose(planned, best[0].cost if best else math.inf)
-                if found is not None:
-                    best, worse = (found, planned), 0
-            if worse >= _PATIENCE:
+            found = hosts.choose(planned, best[0].cost if best else math.inf)
+            if found is not None:
+                best, worse = (found, planned), 0
+            elif (worse := worse + 1) >= _PATIENCE:
                 break
         assert best is not None
         return best
@@ -89,7 +86,7 @@ class TemplateCopies:
         keys = {(cover.x, c) for cover, lack in lacks for c in lack.of_class}
         if self._last is not None and keys <= set(self._last.members):
             yield self._restricted(self._last, keys)
-        pool = {}
+        pool: dict[ClassKey, list[Example]] = {}
         for cover, lack in lacks:
             pool |= self._examples(cover, lack)
         for cost in cycle(_VERTEX_COSTS):

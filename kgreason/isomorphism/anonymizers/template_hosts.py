@@ -23,6 +23,7 @@ from kgreason.isomorphism.anonymizers.natural_cover import Cover, Lack
 
 VERTEX_COST = 2.0  # cost of a new vertex, in edges
 _HOSTS = 4_000  # original vertices that are considered as hosts
+_ORDERS = 3  # orders of the vertices of a template, in which hosts are chosen
 
 
 @record(eq=False)
@@ -45,16 +46,6 @@ class Planned:
     members: Mapping[ClassKey, Ints]
     derived: Mapping[ClassKey, Flags] = field(default_factory=dict)
 
-    def ties(self) -> tuple[Flags, Flags]:
-        """Whether two template vertices are joined, and whether they must not be, in either direction."""
-        t = self.graph.n
-        joined, together = np.zeros((2, t, t), dtype=np.bool_)
-        for member in self.members.values():
-            together[member[:, None], member] = True
-        joined[self.graph.ends] = True
-        joined |= joined.T
-        return joined, together & ~joined
-
 
 @record(eq=False)
 class Embedding:
@@ -66,6 +57,45 @@ class Embedding:
     cost: float
     hosts: Ints
     degrees: Ints
+
+
+@record(eq=False)
+class _Part:
+    """Vertices of a template, with what hosts of them must satisfy.
+
+    Attributes
+    ----------
+    keys
+        Classes in which each vertex has a position.
+    positions
+        Its positions, numbered as in `ForbiddenDegrees`.
+    inside
+        In- and out-degrees in the template, shape (2, t).
+    joined, apart
+        Whether an edge joins two vertices, and whether none may join them, in either direction; shape (t, t).
+    """
+
+    keys: list[list[ClassKey]]
+    positions: list[Ints]
+    inside: Ints
+    joined: Flags
+    apart: Flags
+
+    @classmethod
+    def of(cls, planned: Planned, forbidden: ForbiddenDegrees) -> _Part:
+        t = planned.graph.n
+        keys: list[list[ClassKey]] = [[] for _ in range(t)]
+        positions: list[list[int]] = [[] for _ in range(t)]
+        joined, together = np.zeros((2, t, t), dtype=np.bool_)
+        for key, member in planned.members.items():
+            together[member[:, None], member] = True
+            for p, v in enumerate(member.tolist()):
+                keys[v].append(key)
+                positions[v].append(forbidden.first[key] + p)
+        joined[planned.graph.ends] = True
+        joined |= joined.T
+        inside = np.stack([planned.graph.in_degree(), planned.graph.out_degree()])
+        return cls(keys, [np.array(p, dtype=np.int64) for p in positions], inside, joined, together & ~joined)
 
 
 class HostSearch:
@@ -104,42 +134,61 @@ class HostSearch:
         return self._rng.permutation(some[~augmentation.loops[some] & ~augmentation.in_copies(some)])
 
     def choose(self, planned: Planned, most: float = math.inf) -> Embedding | None:
-        """Choose hosts and degrees for a copy of a template; `None` if the copy does not cost less than `most`."""
+        """Choose hosts and degrees for a copy of a template; `None` if no copy is found that costs less than `most`.
+
+        Hosts are chosen one after the other, in some random orders of the template vertices.
+        """
+        part = _Part.of(planned, self._forbidden)
+        fits = np.stack([self._fitting(planned, v) for v in range(planned.graph.n)])
+        for v, keys in enumerate(part.keys):
+            for key in keys:
+                fits[v, self._forbidden.within[key]] = False
+        derived, best = self._derived_edges(planned), None
+        for _ in range(_ORDERS):
+            found = self._embedded(planned, part, fits, derived, most)
+            if found is not None:
+                best, most = found, found.cost
+        return best
+
+    def _embedded(
+        self,
+        planned: Planned,
+        part: _Part,
+        fits: Flags,
+        derived: Sequence[tuple[str, int, int]],
+        most: float,
+    ) -> Embedding | None:
+        """Choose hosts in a random order of the template vertices."""
         t, forbidden = planned.graph.n, self._forbidden.copy()
         hosts = np.full(t, -1, dtype=np.int64)
         degrees = np.zeros((2, t), dtype=np.int64)
-        inside = np.stack([planned.graph.in_degree(), planned.graph.out_degree()])
-        joined, apart = planned.ties()
-        blocked = np.zeros((t, len(self._vertices)), dtype=np.bool_)  # candidates by template vertex
-        places: list[list[tuple[ClassKey, int]]] = [[] for _ in range(t)]
-        for key, member in planned.members.items():
-            for p, v in enumerate(member.tolist()):
-                places[v].append((key, p))
-        edges = self._derived_edges(planned)
+        blocked = ~fits
         raised, new = np.zeros(2, dtype=np.int64), 0
         for v in self._rng.permutation(t).tolist():
-            keys = places[v]
-            positions = np.array([forbidden.first[key] + p for key, p in keys], dtype=np.int64)
-            fits = self._fitting(planned, v) & ~blocked[v]
-            for key, _ in keys:
-                fits[forbidden.within[key]] = False
-            expected = self._expected(edges, v, hosts)
-            number, degrees[:, v] = self._host(forbidden, positions, inside[:, v], fits, expected)
-            now = self._now(number)
-            raised += degrees[:, v] - inside[:, v] - now
-            new += number < 0
             if self._cost(planned, raised, new) >= most:
                 return None
+            inside, positions = part.inside[:, v], part.positions[v]
+            expected = self._expected(derived, v, hosts)
+            number, degrees[:, v] = self._host(forbidden, positions, inside, ~blocked[v], expected)
+            raised += degrees[:, v] - inside
+            new += number < 0
             for phi in range(2):
                 forbidden.images[phi, positions, degrees[phi, v]] = True
             if number >= 0:
-                hosts[v] = self._vertices[number]
+                host = hosts[v] = int(self._vertices[number])
+                raised -= [int(degree[host]) for degree in self._real]
                 forbidden.record(number, degrees[:, v].tolist())
-                host = int(hosts[v])
                 blocked[:, number] = True
-                blocked[np.ix_(joined[v], self._among(self._augmentation.around(host)))] = True
-                blocked[np.ix_(apart[v], self._among(self._augmentation.adjacent(host)))] = True
-        false = sum(self._false_facts(p, int(hosts[a]), into=False)[hosts[b]] for p, a, b in edges)
+                around, adjacent = (
+                    self._among(near(host))
+                    for near in (self._augmentation.around, self._augmentation.adjacent)
+                )
+                for u in range(t):
+                    if part.joined[v, u]:
+                        blocked[u, around] = True
+                    elif part.apart[v, u]:
+                        blocked[u, adjacent] = True
+        false = sum(self._false_facts(p, int(hosts[a]), into=False)[hosts[b]] for p, a, b in derived)
         cost = self._cost(planned, raised, new) + self._fact_cost * float(false)
         return Embedding(cost, hosts, degrees) if cost < most else None
 
@@ -203,10 +252,6 @@ class HostSearch:
             if relation.weight is not None and (more := float(relation.weight[into].sum())):
                 fits &= self._rooms[name] >= more
         return fits
-
-    def _now(self, number: int) -> Ints:
-        """In- and out-degree of a candidate, 0 for a new vertex."""
-        return np.array([degree[self._vertices[number]] if number >= 0 else 0 for degree in self._real])
 
     def _cost(self, planned: Planned, raised: Ints, new: int) -> float:
         """Cost in edges of a copy that raises in- and out-degrees by so much, besides its edges, shape (2,)."""
