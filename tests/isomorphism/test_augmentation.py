@@ -228,12 +228,12 @@ def test_promised_edges_join_components(pairs: int) -> None:
     """Each of 20 ends joins one component while there are any, and no edge is added for them alone."""
     graph = pairs_graph(pairs)
     augmented = drafted(graph, 3)
-    assert augmented.parts == graph.components()[0] == pairs + 1
+    assert augmented.parts.count == graph.components()[0] == pairs + 1
     some = np.arange(0, 40, 4)
     augmented.promise(some, np.ones(10, dtype=np.int64), np.ones(10, dtype=np.int64))
     augmented.settle()
     check_parts(augmented)
-    assert augmented.parts <= max(1, pairs + 1 - 16)
+    assert augmented.parts.count <= max(1, pairs + 1 - 16)
     assert len(augmented.ties[0]) <= 20
     check_degrees(augmented)
 
@@ -249,7 +249,7 @@ def test_parts_are_joined(graph: KnowledgeGraph, both: bool, seed: int) -> None:
     augmented.tie(int(new[1]), int(new[0]))
     augmented.join()
     check_parts(augmented)
-    assert augmented.parts == 1
+    assert augmented.parts.count == 1
     check_degrees(augmented)
     check_safe(augmented, 3)
 
@@ -260,9 +260,9 @@ def check_parts(augmented: Augmentation) -> None:
     found.add_nodes_from(range(augmented.n))
     found.add_edges_from(zip(*(ends.tolist() for ends in augmented.ties), strict=True))
     components = list(nx.connected_components(found))
-    assert len(components) == augmented.parts
-    assert {frozenset(map(augmented.part, c)) for c in components} == {
-        frozenset([augmented.part(next(iter(c)))]) for c in components
+    assert len(components) == augmented.parts.count
+    assert {frozenset(map(augmented.parts.of, c)) for c in components} == {
+        frozenset([augmented.parts.of(next(iter(c)))]) for c in components
     }
 
 

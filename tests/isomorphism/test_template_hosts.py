@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from kgreason.graph.generators import erdos_renyi, scale_free
 from kgreason.graph.induced.derivation import InducedReasoner
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
-from kgreason.isomorphism.anonymizers import augmentation
-from kgreason.isomorphism.anonymizers.augmentation import Augmentation, ForbiddenDegrees
+from kgreason.isomorphism.anonymizers import forbidden_degrees
+from kgreason.isomorphism.anonymizers.augmentation import Augmentation
+from kgreason.isomorphism.anonymizers.forbidden_degrees import ForbiddenDegrees
 from kgreason.isomorphism.anonymizers.natural_cover import Cover, Lack
 from kgreason.isomorphism.anonymizers.template_hosts import Embedding, HostSearch, Planned
 from tests.examples import inputs
@@ -238,7 +239,7 @@ def test_forbidden_degrees_against_plain_sets(seed: int, some: bool) -> None:
 
 
 def test_high_degrees_are_not_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(augmentation, "_DEGREES", (64, 8))
+    monkeypatch.setattr(forbidden_degrees, "_DEGREES", (64, 8))
     graph = build(30, [(0, v, 0.01) for v in range(1, 30)])
     augmented, cover, lack = drafted(graph, 1)
     forbidden = ForbiddenDegrees.of((augmented.inner, augmented.outer), [(cover, lack)], np.arange(30))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -11,16 +10,13 @@ import numpy.typing as npt
 from kgreason.base.jit import Ints
 from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices
-from kgreason.graph.sorted_keys import distinct
 from kgreason.graph.subgraphs.ordered_adjacency import undirected
 from kgreason.isomorphism.anonymizers.assembly import Edges, Pairs, both_ways, check_vertices
+from kgreason.isomorphism.anonymizers.connected_parts import ConnectedParts
 from kgreason.isomorphism.anonymizers.edge_plausibility import Degrees, EdgePlausibility, Odds
-from kgreason.isomorphism.anonymizers.natural_cover import Cover, Lack
+from kgreason.isomorphism.anonymizers.forbidden_degrees import ForbiddenDegrees
 
 Flags = npt.NDArray[np.bool_]
-ClassKey = tuple[int, int]  # size and class
-
-_DEGREES = 64, 8_192  # number of distinguished degrees above the highest one, and in total at most
 _FULL = 0.97  # share of a bound on incoming weights that edges of images may use
 _REFITTED = 1.1  # growth of the additions after which the plausibility of edges is fitted again
 _TRIES = 4, 32, 256, 1_024  # random original vertices that are tried as a partner, one batch after the other
@@ -91,118 +87,6 @@ def ball(indptr: Vertices, neighbours: Vertices, v: int, radius: int) -> Flags:
     return within
 
 
-@record(eq=False)
-class ForbiddenDegrees:
-    """Degrees and host vertices that would invalidate an image, for classes that lack images or have made ones.
-
-    The positions of a class are numbered consecutively.
-
-    Attributes
-    ----------
-    first
-        First position of each class.
-    lacking, images
-        Degrees that occur at each position in subgraphs that lack images, and in made images; the last column
-        stands for all higher degrees. Shape (2, positions, top).
-    vertex, position
-        Pairs of a vertex and its position in subgraphs that rely on made images, ascending. A vertex is its index among
-        the vertices given to `of`.
-    within
-        Per class, the vertices in subgraphs that lack images.
-    """
-
-    first: dict[ClassKey, int]
-    lacking: Flags
-    images: Flags
-    vertex: Vertices
-    position: Vertices
-    within: dict[ClassKey, Vertices]
-
-    @classmethod
-    def of(
-        cls, degrees: Sequence[Vertices], lacks: Sequence[tuple[Cover, Lack]], vertices: Vertices
-    ) -> ForbiddenDegrees:
-        """Create for some vertices; the covers must already list the lacking subgraphs as relying on images."""
-        highest = max(int(d.max(initial=0)) for d in degrees)
-        above, most = _DEGREES
-        top = min(2 * highest + above, most)
-        degrees = [np.minimum(d, top - 1) for d in degrees]
-        n, at = len(vertices), np.full(len(degrees[0]), -1, dtype=np.int64)
-        at[vertices] = np.arange(n)
-        classes = [np.union1d(cover.made[1], lack.classes) for cover, lack in lacks]
-        sizes = [cover.x * len(mine) for (cover, _), mine in zip(lacks, classes, strict=True)]
-        starts = np.cumsum([0, *sizes]).tolist()
-        count, first = starts[-1], dict[ClassKey, int]()
-        kinds = np.zeros((2, 2, count, top), dtype=np.bool_)
-        within, pairs = dict[ClassKey, Vertices](), [np.empty(0, dtype=np.int64)]
-        for (cover, lack), mine, start in zip(lacks, classes, starts, strict=False):
-            x, made = cover.x, Lack(*cover.made, np.ones(len(cover.made[0]), dtype=np.int64))
-            lacking, fixed, *relying = (
-                _renumbered(one.places, mine, start, x) for one in (lack, made, *cover.relying)
-            )
-            for kind, (position, vertex) in zip(kinds, (lacking, fixed), strict=True):
-                for phi in range(2):
-                    kind[phi, position, degrees[phi][vertex]] = True
-            position, vertex = lacking[0], at[lacking[1]]
-            keys = distinct(((position - start) // x * n + vertex)[vertex >= 0])
-            ends = np.searchsorted(keys, np.arange(len(mine) + 1) * n)
-            inside = np.split(keys % max(n, 1), ends[1:-1])
-            for number, c in enumerate(mine.tolist()):
-                first[x, c], within[x, c] = start + number * x, inside[number]
-            for position, vertex in relying:
-                found = at[vertex]
-                pairs.append((found * count + position)[found >= 0])
-        vertex, position = np.divmod(distinct(np.concatenate(pairs)), max(1, count))
-        return cls(first, kinds[0], kinds[1], vertex, position, within)
-
-    def copy(self) -> ForbiddenDegrees:
-        """Return an independent copy."""
-        return replace(self, lacking=self.lacking.copy(), images=self.images.copy())
-
-    def next_free(self, phi: int, positions: Ints) -> Ints:
-        """For each degree the smallest degree not below it that an image may have at all of some positions.
-
-        The last index stands for all higher degrees; it is the result where no other degree is free.
-        """
-        free = ~(self.lacking[phi, positions] | self.images[phi, positions]).any(axis=0)
-        at = np.where(free, np.arange(len(free)), len(free) - 1)
-        return np.minimum.accumulate(at[::-1])[::-1].astype(np.int64)
-
-    def first_allowed(self, vertices: Ints, degrees: Sequence[Vertices]) -> int:
-        """First of some vertices to which no image forbids its degrees; -1 if there is none.
-
-        In- and out-degrees are in the order of the vertices.
-        """
-        start, size = 0, 1
-        while start < len(vertices):
-            rows = slice(start, start + size)
-            some = vertices[rows]
-            low, high = (np.searchsorted(self.vertex, some, side=s) for s in ("left", "right"))
-            owner = np.repeat(np.arange(len(some)), high - low)
-            at = np.arange(len(owner)) + np.repeat(low - (np.cumsum(high - low) - (high - low)), high - low)
-            bad = np.zeros(len(some), dtype=np.bool_)
-            for phi in range(2):
-                bad[owner[self.images[phi, self.position[at], degrees[phi][rows][owner]]]] = True
-            if not bad.all():
-                return int(some[bad.argmin()])
-            start, size = start + size, 4 * size
-        return -1
-
-    def record(self, vertex: int, degrees: Iterable[int]) -> None:
-        """Record new degrees of a vertex, given by its index."""
-        low, high = np.searchsorted(self.vertex, [vertex, vertex + 1])
-        for phi, degree in enumerate(degrees):
-            self.lacking[phi, self.position[low:high], degree] = True
-
-
-def _renumbered(places: Pairs, classes: Ints, start: int, x: int) -> Pairs:
-    """Places of `Lack` in some of the `classes`, whose positions are numbered from `start` on, and their vertices."""
-    position, vertex = places
-    known = np.isin(position // x, classes)
-    of, p = np.divmod(position[known], x)
-    return start + x * np.searchsorted(classes, of) + p, vertex[known]
-
-
 class Augmentation:
     """Augmentation in progress.
 
@@ -228,7 +112,7 @@ class Augmentation:
     forbidden
         Degrees of original vertices that would invalidate an image, or `None`.
     parts
-        Number of parts of the graph that no edge joins.
+        Parts of the graph that no edge joins.
     raised
         Like `open`, for raises of rare degrees; `FrequentDegrees` adds the edges.
     keep_degrees
@@ -253,13 +137,7 @@ class Augmentation:
         self.forbidden: ForbiddenDegrees | None = None
         self._rng = rng
         self._spares: list[int] = []
-        self.parts, component = graph.components()
-        self._main = int(np.bincount(component, minlength=1).argmax())
-        self._outside = np.flatnonzero(component != self._main)
-        self._component = (
-            component.tolist()
-        )  # part of each vertex, or another vertex's that it has joined ...
-        self._joined = list(range(self.parts))  # ... by another part
+        self.parts = ConnectedParts(graph)
         self.open: tuple[list[int], list[int]] = [], []
         self.raised: tuple[list[int], list[int]] = [], []
         self.graph, self.n, self.symmetric = graph, graph.n, symmetric
@@ -300,9 +178,7 @@ class Augmentation:
         check_vertices(self.n + count)
         made = np.arange(self.n, self.n + count, dtype=np.int64)
         self.n += count
-        self.parts += count
-        self._component += range(len(self._joined), len(self._joined) + count)
-        self._joined += range(len(self._joined), len(self._joined) + count)
+        self.parts.add(count)
         self.inner = np.concatenate([self.inner, np.zeros(count, dtype=np.int64)])
         self.outer = np.concatenate([self.outer, np.zeros(count, dtype=np.int64)])
         self._incoming = {name: np.pad(sums, (0, count)) for name, sums in self._incoming.items()}
@@ -376,20 +252,8 @@ class Augmentation:
         self._target.append(target)
         self._record_tie(source, target)
 
-    def part(self, vertex: int) -> int:
-        """Part of the graph that has a vertex; edges join parts."""
-        return self._joined_to(self._component[vertex])
-
-    def _joined_to(self, part: int) -> int:
-        while self._joined[part] != part:
-            self._joined[part] = part = self._joined[self._joined[part]]
-        return part
-
     def _record_tie(self, u: int, v: int) -> None:
-        one, other = self.part(u), self.part(v)
-        if one != other:
-            self._joined[one] = other
-            self.parts -= 1
+        self.parts.join(u, v)
         self._tied.setdefault(u, set()).add(v)
         self._tied.setdefault(v, set()).add(u)
 
@@ -433,9 +297,9 @@ class Augmentation:
         if self.symmetric:  # an edge supplies both of its ends with an incoming and an outgoing edge
             half = len(sources) // 2
             sources, targets = sources[:half], sources[half:]
-        if self.parts > 1:
+        if self.parts.count > 1:
             sources, targets = self._paired(sources, targets, joining=True)
-        while self.parts > 1 and (sources or targets):
+        while self.parts.count > 1 and (sources or targets):
             incoming = len(targets) > len(sources)
             self.tie_to_partner((targets if incoming else sources).pop(), incoming=incoming, promised=True)
         sources, targets = self._paired(sources, targets)
@@ -453,7 +317,7 @@ class Augmentation:
             fitting = (
                 i
                 for i, v in enumerate(targets)
-                if self.fits(u, v) and not (joining and self.part(u) == self.part(v))
+                if self.fits(u, v) and not (joining and self.parts.of(u) == self.parts.of(v))
             )
             at = next(fitting, None)
             if at is None:
@@ -464,16 +328,14 @@ class Augmentation:
 
     def join(self) -> None:
         """Tie each part of the graph that no edge joins to another one, where possible without changing images."""
-        outside = self._rng.permutation(self._outside).tolist()
+        outside = self._rng.permutation(self.parts.outside).tolist()
         for v, strict in ((v, strict) for strict in (True, False) for v in outside):
-            if self.parts > 1 and self.part(v) != self._joined_to(self._main):
-                incoming = bool(self._rng.integers(self.inner[v] + self.outer[v] + 1) < self.inner[v])
-                after = (
-                    self.inner[v] + (self.symmetric or incoming),
-                    self.outer[v] + (self.symmetric or not incoming),
-                )
-                if not strict or self.may_have(v, int(after[0]), int(after[1])):
-                    self.tie_to_partner(v, incoming=incoming)
+            if self.parts.in_main(v):
+                continue
+            incoming = bool(self._rng.integers(self.inner[v] + self.outer[v] + 1) < self.inner[v])
+            more = int(self.symmetric or incoming), int(self.symmetric or not incoming)
+            if not strict or self.may_have(v, int(self.inner[v]) + more[0], int(self.outer[v]) + more[1]):
+                self.tie_to_partner(v, incoming=incoming)
 
     def raise_to(self, inner: Ints, outer: Ints) -> None:
         """Raise the degrees of all vertices by promised edges, which `FrequentDegrees` adds."""
@@ -509,13 +371,11 @@ class Augmentation:
 
     def _drawn(self, vertex: int, *, incoming: bool) -> Iterator[list[int]]:
         """Random ends of edges, first those in parts of the graph that a vertex is not joined to."""
-        ends, mine = self.graph.ends, self.part(vertex)
-        if self.parts > 1:
-            inside = mine == self._joined_to(self._main)
-            pool = self._outside if inside else ends[int(not incoming)]
-            if len(pool):
-                drawn = pool[self._rng.integers(len(pool), size=_TRIES[1])].tolist()
-                yield [v for v in dict.fromkeys(drawn) if self.part(v) != mine]
+        ends = self.graph.ends
+        if self.parts.count > 1:
+            pool = self.parts.outside if self.parts.in_main(vertex) else ends[int(not incoming)]
+            drawn = pool[self._rng.integers(len(pool), size=_TRIES[1])].tolist() if len(pool) else []
+            yield [v for v in dict.fromkeys(drawn) if self.parts.of(v) != self.parts.of(vertex)]
         for tries in _TRIES[self._plausible :] if len(ends[0]) else ():
             side = np.full(tries, not incoming) if self._plausible else self._rng.integers(2, size=tries)
             edge = self._rng.integers(len(ends[0]), size=tries)

@@ -26,8 +26,9 @@ from kgreason.graph.subgraphs.enumeration import connected_subgraphs, small_comp
 from kgreason.graph.subgraphs.member_pools import MOST
 from kgreason.graph.subgraphs.ordered_adjacency import undirected
 from kgreason.isomorphism.anonymizers.assembly import Pairs, assemble, is_symmetric
-from kgreason.isomorphism.anonymizers.augmentation import Augmentation, ForbiddenDegrees
+from kgreason.isomorphism.anonymizers.augmentation import Augmentation
 from kgreason.isomorphism.anonymizers.edge_plausibility import plausible_joins
+from kgreason.isomorphism.anonymizers.forbidden_degrees import ForbiddenDegrees
 from kgreason.isomorphism.anonymizers.frequent_degrees import FrequentDegrees
 from kgreason.isomorphism.anonymizers.joined_images import JoinedImages
 from kgreason.isomorphism.anonymizers.kept_additions import released_weights, with_kept
@@ -222,7 +223,7 @@ class _AdditionSearch:
         ties = plausible_joins(self.graph, self.rng, symmetric=is_symmetric(self.graph), leave=_LATE)
         neighbours = undirected(self.graph)
         start = self._augmentation(ties, neighbours)
-        little = _LITTLE + start.parts - 1 - start.added
+        little = _LITTLE - start.added
         if self.frequent:
             FrequentDegrees(start, self.k, self.rng).raise_rare()
         first, little = self._lacks(start), little + start.added
@@ -276,7 +277,7 @@ class _AdditionSearch:
         for turn in range(_ROUNDS):
             lacking = any(len(lack.members) for _, lack in lacks)
             settled = not lacking and not any(augmentation.open)
-            joined = augmentation.parts == 1
+            joined = augmentation.parts.count == 1
             if settled and joined and not self.frequent and self.joined is None:
                 return augmentation
             for cover, lack in lacks:

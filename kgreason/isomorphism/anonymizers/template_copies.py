@@ -1,4 +1,4 @@
-"""Copies of templates that serve as images: choice of host vertices and their degrees, and construction."""
+"""Copies of templates that serve as images: templates of the lacking classes, and construction of the cheapest copy."""
 
 from __future__ import annotations
 
@@ -12,12 +12,9 @@ from kgreason.graph.induced.derivation import InducedReasoner
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
 from kgreason.graph.subgraphs.ordered_adjacency import Ints
 from kgreason.isomorphism.anonymizers.assembly import assemble
-from kgreason.isomorphism.anonymizers.augmentation import (
-    Augmentation,
-    ClassKey,
-    EdgeIndex,
-)
+from kgreason.isomorphism.anonymizers.augmentation import Augmentation, EdgeIndex
 from kgreason.isomorphism.anonymizers.derived_facts import DerivedFacts
+from kgreason.isomorphism.anonymizers.forbidden_degrees import ClassKey
 from kgreason.isomorphism.anonymizers.natural_cover import Cover, Lack
 from kgreason.isomorphism.anonymizers.template_hosts import Embedding, HostSearch, Planned
 from kgreason.isomorphism.anonymizers.templates import Example, Template

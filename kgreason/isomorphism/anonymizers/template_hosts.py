@@ -17,8 +17,9 @@ from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.graph.sorted_keys import descending
 from kgreason.graph.subgraphs.ordered_adjacency import Ints
-from kgreason.isomorphism.anonymizers.augmentation import Augmentation, ClassKey, Flags, ForbiddenDegrees
+from kgreason.isomorphism.anonymizers.augmentation import Augmentation
 from kgreason.isomorphism.anonymizers.derived_facts import NEW, Counts, DerivedFacts
+from kgreason.isomorphism.anonymizers.forbidden_degrees import ClassKey, Flags, ForbiddenDegrees
 from kgreason.isomorphism.anonymizers.natural_cover import Cover, Lack
 
 VERTEX_COST = 2.0  # cost of a new vertex, in edges
