@@ -214,7 +214,7 @@ def test_a_readme_that_claims_more_is_refuted(written: tuple[Path, str], tmp_pat
 
 
 def test_the_same_graph_again_needs_no_further_edge(tmp_path: Path) -> None:
-    graph = graph_of(register(40, 80, np.random.default_rng(5)))
+    graph = graph_of(register(24, 48, np.random.default_rng(5)))
     for method in ("klone", "kguard"):
         first = release(graph, tmp_path / method, 1, method)
         again = release(graph, tmp_path / method, 2, method)
@@ -409,6 +409,23 @@ def test_the_release_before_must_be_named(written: tuple[Path, str]) -> None:
 # --- what cannot go on ---
 
 
+SMALL = graph_of(register(20, 40, np.random.default_rng(4)))
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The first release of `SMALL`."""
+    folder = tmp_path_factory.mktemp("first")
+    release(SMALL, folder, 1, "kguard")
+    return folder
+
+
+@pytest.fixture
+def first(released: Path, tmp_path: Path) -> Path:
+    """A copy of the first release."""
+    return Path(shutil.copytree(released, tmp_path, dirs_exist_ok=True))
+
+
 @pytest.mark.parametrize(
     ("more", "what"),
     [
@@ -419,21 +436,18 @@ def test_the_release_before_must_be_named(written: tuple[Path, str]) -> None:
         ({"also": "degree"}, "further guarantees hold for single releases"),
     ],
 )
-def test_what_cannot_follow_a_release(more: dict[str, Any], what: str, tmp_path: Path) -> None:
-    graph = graph_of(register(20, 40, np.random.default_rng(4)))
-    release(graph, tmp_path, 1, "kguard")
+def test_what_cannot_follow_a_release(more: dict[str, Any], what: str, first: Path) -> None:
     with pytest.raises(AnonymizationError, match=what):
-        release(graph, tmp_path, 2, **{"method": "kguard", **more})
-    assert not (tmp_path / "release2").exists()
+        release(SMALL, first, 2, **{"method": "kguard", **more})
+    assert not (first / "release2").exists()
 
 
 def test_copies_need_the_same_k(tmp_path: Path) -> None:
-    graph = graph_of(register(20, 40, np.random.default_rng(4)))
-    release(graph, tmp_path, 1, "klone")
+    release(SMALL, tmp_path, 1, "klone")
     with pytest.raises(AnonymizationError, match="the release before has 2 copies of every vertex") as error:
-        release(graph, tmp_path, 2, "klone", k=3)
+        release(SMALL, tmp_path, 2, "klone", k=3)
     assert error.value.hint == "say -k 2"
-    assert release(graph, tmp_path, 2, "kguard").release.copies is not None
+    assert release(SMALL, tmp_path, 2, "kguard").release.copies is not None
 
 
 @pytest.mark.parametrize(
@@ -447,15 +461,13 @@ def test_copies_need_the_same_k(tmp_path: Path) -> None:
         ("release1/UNVERIFIED", "", "this release was not confirmed, so no series can go on from it"),
     ],
 )
-def test_damaged_series(file: str, edit: str | None, what: str, tmp_path: Path) -> None:
-    graph = graph_of(register(20, 40, np.random.default_rng(4)))
-    release(graph, tmp_path, 1, "kguard")
+def test_damaged_series(file: str, edit: str | None, what: str, first: Path) -> None:
     if edit is None:
-        (tmp_path / file).unlink()
+        (first / file).unlink()
     else:
-        (tmp_path / file).write_text(edit)
+        (first / file).write_text(edit)
     with pytest.raises(kgreason.KgreasonError, match=what):
-        release(graph, tmp_path, 2, "kguard")
+        release(SMALL, first, 2, "kguard")
 
 
 def test_folders_of_a_series(tmp_path: Path) -> None:
