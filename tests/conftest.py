@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import atexit
 import gc
+import importlib
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,6 +26,14 @@ settings.register_profile("same", derandomize=True, max_examples=7, suppress_hea
 settings.register_profile("many", derandomize=True, max_examples=25, suppress_health_check=SLOW)
 settings.register_profile("explore", derandomize=False, max_examples=100, suppress_health_check=SLOW)
 settings.load_profile("same")
+
+
+def pytest_collection(session: pytest.Session) -> None:
+    """The second worker imports tests from the last one on: an assertion that one of two has rewritten is kept."""
+    folder = Path(__file__).parent
+    if os.environ.get("PYTEST_XDIST_WORKER") == "gw1" and session.config.args == ["tests", "kgreason"]:
+        for file in sorted(folder.rglob("test_*.py"), reverse=True):
+            importlib.import_module(".".join(file.relative_to(folder.parent).with_suffix("").parts))
 
 
 def pytest_collection_finish() -> None:

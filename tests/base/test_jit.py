@@ -11,7 +11,6 @@ from pathlib import Path
 from types import ModuleType
 from unittest.mock import ANY
 
-import numba
 import numpy as np
 import pytest
 from llvmlite.binding.targets import FeatureMap
@@ -323,6 +322,8 @@ def test_kernels_compile_where_nothing_can_be_kept(
 
 
 def test_inlined_functions_run_in_python_and_only_kernels_inline_them(folder: Path) -> None:
+    import numba
+
     made = module(folder)
     assert made._half(3.0) == 1.5
     with pytest.raises(Exception, match="_half is callable from kernels only"):

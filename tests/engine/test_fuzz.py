@@ -158,7 +158,7 @@ def mutated(draw: st.DrawFn) -> str:
 
 
 _QUICK = settings(deadline=None, max_examples=inputs(80), suppress_health_check=list(HealthCheck))
-_LONG = settings(deadline=None, max_examples=3_000, suppress_health_check=list(HealthCheck))
+_LONG = settings(deadline=None, max_examples=2_000, suppress_health_check=list(HealthCheck))
 
 
 @_QUICK
