@@ -19,11 +19,11 @@ from tests.postgres import Server, running
 jit.checked = True  # every kernel checks the arrays it gets
 
 # Who runs the tests gets the same verdict each time; `pytest --hypothesis-profile=explore` draws new inputs. The
-# numbers are how many inputs are tried of a hundred that a property asks for: few here, a quarter of them in `.ci/run`.
+# numbers are how many inputs are tried of a hundred that a property asks for: few here, a fifth of them in `.ci/run`.
 # How long inputs take to be drawn says more of what else the machine does than of the test.
 SLOW = [HealthCheck.too_slow]
 settings.register_profile("same", derandomize=True, max_examples=7, suppress_health_check=SLOW)
-settings.register_profile("many", derandomize=True, max_examples=25, suppress_health_check=SLOW)
+settings.register_profile("many", derandomize=True, max_examples=21, suppress_health_check=SLOW)
 settings.register_profile("explore", derandomize=False, max_examples=100, suppress_health_check=SLOW)
 settings.load_profile("same")
 
