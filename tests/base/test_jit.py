@@ -432,6 +432,7 @@ print(machine_code.load(code)("kgreason_price") > 0)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="maps memory as Linux does")
 def test_code_and_constants_are_loaded_near_each_other() -> None:
     done = subprocess.run([sys.executable, "-c", FULL], capture_output=True, text=True, check=True)

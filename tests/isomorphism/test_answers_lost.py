@@ -20,6 +20,7 @@ from kgreason.isomorphism.settings import Method, Mode, Settings
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.check.program_checker import load_file, load_text
 from tests.graphs import build
+from tests.needs import quick
 
 
 def rules(name: str) -> CheckedProgram:
@@ -32,7 +33,7 @@ POWER_LAWS = [
 ]
 
 
-@pytest.mark.parametrize("name", ["control", "ultimate_controller"])
+@pytest.mark.parametrize("name", quick(1, ["control", "ultimate_controller"]))
 @pytest.mark.parametrize("method", ["klone", "kguard"])
 @pytest.mark.parametrize(("n", "alpha", "paper"), POWER_LAWS)
 def test_no_answer_is_lost_on_power_laws(
