@@ -96,12 +96,12 @@ def edges_of(found: Earlier, real: bool) -> set[tuple[Any, Any]]:
 def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """A series of three releases."""
     folder, rng = tmp_path_factory.mktemp("series"), np.random.default_rng(3)
-    edges = register(40, 80, rng)
+    edges = register(28, 56, rng)
     for number in (1, 2, 3):
         made = release(graph_of(edges), folder, number, request.param)
         assert made.holds
         assert (made.verdict.joined is None) == (number == 1)
-        edges = changed(edges, 40, 3, rng)
+        edges = changed(edges, 28, 3, rng)
     return folder, request.param
 
 
@@ -122,13 +122,13 @@ def test_originals_are_what_was_anonymized(written: tuple[Path, str]) -> None:
     """The edges that are not synthetic are those of the original, read from the private files alone."""
     folder, _ = written
     rng = np.random.default_rng(3)
-    edges = register(40, 80, rng)
+    edges = register(28, 56, rng)
     for one in dated(read_window(PROGRAM, folder / "private3", 3)):
         names = one.original.labels.tolist()
         relation = one.original.relations["own"]
         found = {(names[u], names[v]) for u, v in zip(relation.source, relation.target, strict=True)}
         assert found == edges.keys()
-        edges = changed(edges, 40, 3, rng)
+        edges = changed(edges, 28, 3, rng)
 
 
 def test_synthetic_edges_stay(written: tuple[Path, str]) -> None:
@@ -154,8 +154,8 @@ def test_labels_are_new(written: tuple[Path, str]) -> None:
 def test_verify_takes_the_series(written: tuple[Path, str]) -> None:
     folder, _ = written
     rng = np.random.default_rng(3)
-    edges = changed(register(40, 80, rng), 40, 3, rng)
-    edges = changed(edges, 40, 3, rng)
+    edges = changed(register(28, 56, rng), 28, 3, rng)
+    edges = changed(edges, 28, 3, rng)
     table = folder / "own.csv"
     table.write_text("u,v,w\n" + "".join(f"{u},{v},{w}\n" for (u, v), w in edges.items()))
     asked = ("verify", str(folder / "release3"), "--rules", str(CONTROL), "--data", f"own={table}")
@@ -191,7 +191,7 @@ def test_a_readme_that_claims_more_is_refuted(written: tuple[Path, str], tmp_pat
     other = "Series: 12.3 % of the subgraphs that did not change keep 2"
     place.write_text(re.sub("Series: .*? keeps? 2", other, text, flags=re.DOTALL))
     rng = np.random.default_rng(3)
-    edges = changed(register(40, 80, rng), 40, 3, rng)
+    edges = changed(register(28, 56, rng), 28, 3, rng)
     table = tmp_path / "own.csv"
     table.write_text("u,v,w\n" + "".join(f"{u},{v},{w}\n" for (u, v), w in edges.items()))
     result = run(
@@ -384,7 +384,7 @@ def test_numbers_of_synthetic_vertices_are_never_used_twice(tmp_path: Path) -> N
 def test_other_questions_do_not_refute_the_readme(written: tuple[Path, str]) -> None:
     folder, _ = written
     rng = np.random.default_rng(3)
-    edges = changed(register(40, 80, rng), 40, 3, rng)
+    edges = changed(register(28, 56, rng), 28, 3, rng)
     table = folder / "own2.csv"
     table.write_text("u,v,w\n" + "".join(f"{u},{v},{w}\n" for (u, v), w in edges.items()))
     asked = ("verify", str(folder / "release2"), "--rules", str(CONTROL), "--data", f"own={table}", "-k", "2")
