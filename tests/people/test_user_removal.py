@@ -295,7 +295,7 @@ def test_an_option_that_is_refused_has_no_effect() -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("quick_annealing")
 def test_no_option_that_is_refused_has_an_effect() -> None:
-    options_are_honest(SENSIBLE[::14])
+    options_are_honest(SENSIBLE[::40])
 
 
 @pytest.mark.slow
