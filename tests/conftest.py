@@ -7,6 +7,7 @@ import gc
 import importlib
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -33,7 +34,8 @@ def pytest_collection(session: pytest.Session) -> None:
     folder = Path(__file__).parent
     if os.environ.get("PYTEST_XDIST_WORKER") == "gw1" and session.config.args == ["tests", "kgreason"]:
         for file in sorted(folder.rglob("test_*.py"), reverse=True):
-            importlib.import_module(".".join(file.relative_to(folder.parent).with_suffix("").parts))
+            with suppress(Exception, pytest.skip.Exception):  # its collection tells why
+                importlib.import_module(".".join(file.relative_to(folder.parent).with_suffix("").parts))
 
 
 def pytest_collection_finish() -> None:

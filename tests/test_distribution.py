@@ -80,7 +80,15 @@ def test_the_wheel_runs_elsewhere(dist: Path, tmp_path: Path, version: str) -> N
     binaries = tmp_path / "env" / ("Scripts" if os.name == "nt" else "bin")
     (wheel,) = dist.glob("*.whl")
     run(binaries / "python", "-m", "pip", "download", "--quiet", "--dest", tmp_path / "wheels", wheel)
-    install = ("install", "--quiet", "--no-index", "--find-links", tmp_path / "wheels", "kgreason")
+    install = (
+        "install",
+        "--quiet",
+        "--no-compile",
+        "--no-index",
+        "--find-links",
+        tmp_path / "wheels",
+        "kgreason",
+    )
     run(binaries / "python", "-m", "pip", *install)
     for name in ("control.vada", "own.csv"):
         shutil.copy(ROOT / "examples" / "ownership" / name, tmp_path)
