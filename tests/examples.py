@@ -6,5 +6,5 @@ from hypothesis import settings
 
 
 def inputs(examples: int) -> int:
-    """Inputs for a property that deserves `examples` of them: fewer in the quick suite, half of them in `.ci/run`."""
+    """Inputs of a property that deserves `examples` of them: a fifteenth in the quick suite, a fifth in `.ci/run`."""
     return max(1, examples * settings.default.max_examples // 100)

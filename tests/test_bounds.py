@@ -70,8 +70,8 @@ def _old(graph: KnowledgeGraph, edge: definition.Edge) -> bool:
         pytest.param("reachability", 7, 8, 2, 3, 3, marks=pytest.mark.slow),
         ("control", 6, 6, 2, 3, 2),
         ("control", 10, 12, 2, 2, 0),
-        ("control", 9, 10, 2, 2, 3),
-        ("control", 6, 6, 2, 3, 3),
+        pytest.param("control", 9, 10, 2, 2, 3, marks=pytest.mark.slow),
+        pytest.param("control", 6, 6, 2, 3, 3, marks=pytest.mark.slow),
     ],
 )
 def test_bound_optimum_and_kguard_are_in_order(

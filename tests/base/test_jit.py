@@ -11,7 +11,6 @@ from pathlib import Path
 from types import ModuleType
 from unittest.mock import ANY
 
-import numba
 import numpy as np
 import pytest
 from llvmlite.binding.targets import FeatureMap
@@ -61,6 +60,11 @@ def fill(values: Shorts, other: Doubles) -> None:
     for i in range(len(values)):
         values[i] = i
         other[i] = i / 4
+"""
+
+ODD = """
+from __future__ import annotations
+from kgreason.base.jit import kernel
 
 @kernel
 def odd(value: int) -> bool:
@@ -82,6 +86,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
     (tmp_path / "made.py").write_text(KERNELS, encoding="utf-8")
     return tmp_path
+
+
+@pytest.fixture
+def odd(folder: Path) -> Path:
+    """A folder whose only kernel compiles quickly."""
+    (folder / "made.py").write_text(ODD, encoding="utf-8")
+    return folder
 
 
 def use(folder: Path) -> str:
@@ -133,40 +144,38 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     return compilations
 
 
-def test_damaged_files_are_made_again(folder: Path, told: list[bool]) -> None:
-    assert module(folder).odd(3) is True
-    kept = next((folder / "cache").glob("made-*.bin"))
+def test_damaged_files_are_made_again(odd: Path, told: list[bool]) -> None:
+    assert module(odd).odd(3) is True
+    kept = next((odd / "cache").glob("made-*.bin"))
     whole = kept.read_bytes()
     for damaged in (whole[:-5], whole[:40] + b"x" + whole[41:]):
         kept.write_bytes(damaged)
         told.clear()
-        assert [module(folder).odd(3), module(folder).odd(4), told] == [True, False, [True]]
+        assert [module(odd).odd(3), module(odd).odd(4), told] == [True, False, [True]]
         again = kept.read_bytes()
         assert again == machine_code.sealed(again[32:])
 
 
-def test_other_source_is_compiled_anew(folder: Path, told: list[bool]) -> None:
+def test_other_source_is_compiled_anew(odd: Path, told: list[bool]) -> None:
     for source, result in (("value % 2 == 1", True), ("value % 2 == 0", False)):
-        (folder / "made.py").write_text(KERNELS.replace("value % 2 == 1", source), encoding="utf-8")
-        assert module(folder).odd(3) is result
+        (odd / "made.py").write_text(ODD.replace("value % 2 == 1", source), encoding="utf-8")
+        assert module(odd).odd(3) is result
     assert told == [True, True]
-    assert len(list((folder / "cache").glob("made-*.bin"))) == 2
+    assert len(list((odd / "cache").glob("made-*.bin"))) == 2
 
 
-def test_another_target_compiles_anew(
-    folder: Path, told: list[bool], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert module(folder).odd(3) is True
+def test_another_target_compiles_anew(odd: Path, told: list[bool], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert module(odd).odd(3) is True
     llvm = machine_code._llvm()
     host = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
     for count, processor in enumerate([host, (host[0], "+avx"), ("", "")], 2):
         for of in (machine_code, jit):
             monkeypatch.setattr(of, "target", lambda processor=processor: processor)
         told.clear()
-        assert [module(folder).odd(3), module(folder).odd(4)] == [True, False]
+        assert [module(odd).odd(3), module(odd).odd(4)] == [True, False]
         assert told == [True], processor
-        assert len(list((folder / "cache").glob("made-*.bin"))) == count
-    file = jit.object_file(module(folder).odd.function)
+        assert len(list((odd / "cache").glob("made-*.bin"))) == count
+    file = jit.object_file(module(odd).odd.function)
     name = file.name(host)
     monkeypatch.setattr(machine_code, "HEAD", 32)
     assert file.name(host) != name
@@ -208,8 +217,8 @@ def test_baselines(triple: str, processor: str, monkeypatch: pytest.MonkeyPatch)
         assert kernel_builds.build() == []
 
 
-def test_numbers_and_records_of_other_files_belong_to_the_sources(folder: Path) -> None:
-    made = module(folder)
+def test_numbers_and_records_of_other_files_belong_to_the_sources(odd: Path) -> None:
+    made = module(odd)
     target = machine_code.target()
     names = {jit.object_file(made.odd.function).name(target)}
     made.IMPORTED = 5
@@ -217,28 +226,28 @@ def test_numbers_and_records_of_other_files_belong_to_the_sources(folder: Path) 
     made.IMPORTED = 6
     names.add(jit.object_file(made.odd.function).name(target))
     assert len(names) == 3
-    assert str(folder / "made.py") in jit._sources(made.odd.function)
+    assert str(odd / "made.py") in jit._sources(made.odd.function)
     assert jit.__file__ in jit._sources(made.odd.function)
 
 
 def test_shipped_code_is_used_if_it_belongs_to_the_sources(
-    folder: Path, told: list[bool], monkeypatch: pytest.MonkeyPatch
+    odd: Path, told: list[bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert module(folder).odd(3) is True
-    kept = next((folder / "cache").glob("made-*.bin"))
-    shipped = folder / "shipped"
+    assert module(odd).odd(3) is True
+    kept = next((odd / "cache").glob("made-*.bin"))
+    shipped = odd / "shipped"
     shipped.mkdir()
     monkeypatch.setattr(machine_code, "SHIPPED", shipped)
     file = kept.rename(shipped / kept.name)
     told.clear()
-    assert module(folder).odd(3) is True
+    assert module(odd).odd(3) is True
     assert told == []
-    (folder / "made.py").write_text(KERNELS.replace("value % 2 == 1", "value % 2 == 0"), encoding="utf-8")
-    assert module(folder).odd(3) is False
+    (odd / "made.py").write_text(ODD.replace("value % 2 == 1", "value % 2 == 0"), encoding="utf-8")
+    assert module(odd).odd(3) is False
     assert told == [True]
-    (folder / "made.py").write_text(KERNELS, encoding="utf-8")
+    (odd / "made.py").write_text(ODD, encoding="utf-8")
     file.write_bytes(file.read_bytes()[:-1])
-    assert module(folder).odd(3) is True
+    assert module(odd).odd(3) is True
     assert told == [True, True]
 
 
@@ -286,15 +295,9 @@ def test_a_build_makes_the_files_that_a_run_looks_for(
 
 
 def test_workers_share_items_and_a_failure_ends_one() -> None:
-    found = list(worker_processes.by_workers("tests.base.test_jit:upper", ["a", "b", "c"]))
-    assert sorted(found) == ["A", "B", "C"]
-    assert set(worker_processes.by_workers("tests.base.test_jit:upper", ["", ""])) == set()
-
-
-def upper(text: str) -> str:
-    if not text:
-        raise ValueError
-    return text.upper()
+    names = ["DIGIT ONE", "DIGIT TWO", "DIGIT SIX"]
+    assert sorted(worker_processes.by_workers("unicodedata:lookup", names)) == ["1", "2", "6"]
+    assert set(worker_processes.by_workers("unicodedata:lookup", ["none", "none"])) == set()
 
 
 def test_a_build_that_fails_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -314,24 +317,24 @@ def test_kernels_compile_where_nothing_can_be_kept(
     values, other = np.zeros(3, dtype=np.int32), np.zeros(3)
     assert made.fill(values, other) is None
     assert (values.tolist(), other.tolist(), told) == ([0, 1, 2], [0.0, 0.25, 0.5], [False])
-    assert made.odd(3) is True
     made.fill(values, other)
     assert told == [False]
 
 
 def test_inlined_functions_run_in_python_and_only_kernels_inline_them(folder: Path) -> None:
+    import numba
+
     made = module(folder)
     assert made._half(3.0) == 1.5
     with pytest.raises(Exception, match="_half is callable from kernels only"):
         numba.njit(lambda: made._half(2.0))()
 
 
-@pytest.mark.parametrize(
-    "wrong", [np.zeros(3), np.zeros((3, 1), dtype=np.int32), np.zeros(6, dtype=np.int32)[::2], [1]]
-)
-def test_arrays_are_checked_in_tests(folder: Path, wrong: object) -> None:
-    with pytest.raises(TypeError, match=r"a0 of a kernel is no contiguous array of \('int32', 1\)"):
-        module(folder).fill(wrong, np.zeros(3))
+def test_arrays_are_checked_in_tests(folder: Path) -> None:
+    made = module(folder)
+    for wrong in (np.zeros(3), np.zeros((3, 1), dtype=np.int32), np.zeros(6, dtype=np.int32)[::2], [1]):
+        with pytest.raises(TypeError, match=r"a0 of a kernel is no contiguous array of \('int32', 1\)"):
+            made.fill(wrong, np.zeros(3))
 
 
 @pytest.mark.parametrize(
@@ -352,7 +355,6 @@ faulthandler.dump_traceback_later(60, exit=True)
 sys.setswitchinterval(1e-6)
 calls = [
     lambda: made.raised(made.Record(np.arange(3), 2, np.ones((1, 3), dtype=int)), np.ones(1)) == 9,
-    lambda: made.odd(3),
     lambda: made.sums(np.ones((2, 2), dtype=int), np.zeros(2, dtype=int), np.zeros(2, dtype=bool), 1.0, False)[0] == 4,
     lambda: made.fill(np.zeros(3, dtype=np.int32), np.zeros(3)) is None,
 ]
@@ -430,6 +432,7 @@ print(machine_code.load(code)("kgreason_price") > 0)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="maps memory as Linux does")
 def test_code_and_constants_are_loaded_near_each_other() -> None:
     done = subprocess.run([sys.executable, "-c", FULL], capture_output=True, text=True, check=True)

@@ -128,7 +128,7 @@ def test_tables_of_one_register_go_together(here: Path, real_data: Path) -> None
 
 def test_what_is_written_can_be_anonymized(here: Path) -> None:
     assert run("init", ROOT / "examples" / "ownership" / "own.csv").exit_code == 0
-    done = run("anonymize", "--rules", "own.vada", "-x", 2, "--trials", 1, "--allow-files")
+    done = run("anonymize", "--rules", "own.vada", "-x", 2, "--plans", 1, "--allow-files")
     assert done.exit_code == 0, done.output
     assert (here / "release" / "own.csv").is_file()
 

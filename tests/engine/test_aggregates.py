@@ -19,7 +19,7 @@ from kgreason.language.check.program_checker import load_text
 from kgreason.language.values import Null, identity
 from tests import naive
 
-quick = settings(max_examples=12, deadline=None)
+quick = settings(max_examples=8, deadline=None)
 
 DATES = [datetime(2024, 1, 15), datetime(2024, 1, 15, 10), datetime(1969, 7, 20), datetime(9999, 12, 31)]
 KINDS = {

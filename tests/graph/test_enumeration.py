@@ -86,6 +86,7 @@ def test_empty_graph() -> None:
     assert [a.tolist() for a in undirected(empty)] == [[0], []]
 
 
+@pytest.mark.slow
 def test_infect_dublin_has_the_known_counts(real_data: Path) -> None:
     edges = np.loadtxt(real_data / "weighted/infect-dublin.edges", dtype=np.int64, comments="%") - 1
     labels = np.arange(410).astype(str).astype(object)

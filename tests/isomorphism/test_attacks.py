@@ -166,7 +166,7 @@ def test_candidates_are_those_of_brute_force(part: Part, world: World, size: int
 
 
 @given(world=worlds(), k=st.integers(2, 3))
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=inputs(60), deadline=None)
 def test_who_knows_less_has_more_candidates(world: World, k: int) -> None:
     found = kgreason.attack(
         *(world.known, world.released, world.truth, CONTROL), knowledge="part", known=2, k=k, x=2, seed=1

@@ -210,6 +210,7 @@ def test_a_guarantee_that_is_not_measured_again_says_why(monkeypatch: pytest.Mon
     assert few.withstood is None, "no synthetic edge is removed"
 
 
+@pytest.mark.slow
 def test_intervals_cover_graphs_without_signal() -> None:
     """Of 40 random graphs with a random part called synthetic, about two intervals miss one half."""
     missed = 0

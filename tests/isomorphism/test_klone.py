@@ -198,7 +198,7 @@ def test_the_edges_are_as_many_as_the_readme_says(k: int, least: float, most: fl
     assert re.search(rf"\b{least:g} to {most:g} times (as many as before )?for k = {k}\b", said)
 
 
-@pytest.mark.parametrize(("k", "least", "most"), MEASURED)
+@pytest.mark.parametrize(("k", "least", "most"), quick(1, MEASURED))
 def test_shareholdings_stay_within_these_figures(real_data: Path, k: int, least: float, most: float) -> None:
     """Of the graphs that were measured, the one that gets most edges."""
     table = real_data / "ownership" / "asx200_shares.csv.gz"

@@ -96,12 +96,12 @@ def edges_of(found: Earlier, real: bool) -> set[tuple[Any, Any]]:
 def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """A series of three releases."""
     folder, rng = tmp_path_factory.mktemp("series"), np.random.default_rng(3)
-    edges = register(40, 80, rng)
+    edges = register(28, 56, rng)
     for number in (1, 2, 3):
         made = release(graph_of(edges), folder, number, request.param)
         assert made.holds
         assert (made.verdict.joined is None) == (number == 1)
-        edges = changed(edges, 40, 3, rng)
+        edges = changed(edges, 28, 3, rng)
     return folder, request.param
 
 
@@ -122,13 +122,13 @@ def test_originals_are_what_was_anonymized(written: tuple[Path, str]) -> None:
     """The edges that are not synthetic are those of the original, read from the private files alone."""
     folder, _ = written
     rng = np.random.default_rng(3)
-    edges = register(40, 80, rng)
+    edges = register(28, 56, rng)
     for one in dated(read_window(PROGRAM, folder / "private3", 3)):
         names = one.original.labels.tolist()
         relation = one.original.relations["own"]
         found = {(names[u], names[v]) for u, v in zip(relation.source, relation.target, strict=True)}
         assert found == edges.keys()
-        edges = changed(edges, 40, 3, rng)
+        edges = changed(edges, 28, 3, rng)
 
 
 def test_synthetic_edges_stay(written: tuple[Path, str]) -> None:
@@ -154,8 +154,8 @@ def test_labels_are_new(written: tuple[Path, str]) -> None:
 def test_verify_takes_the_series(written: tuple[Path, str]) -> None:
     folder, _ = written
     rng = np.random.default_rng(3)
-    edges = changed(register(40, 80, rng), 40, 3, rng)
-    edges = changed(edges, 40, 3, rng)
+    edges = changed(register(28, 56, rng), 28, 3, rng)
+    edges = changed(edges, 28, 3, rng)
     table = folder / "own.csv"
     table.write_text("u,v,w\n" + "".join(f"{u},{v},{w}\n" for (u, v), w in edges.items()))
     asked = ("verify", str(folder / "release3"), "--rules", str(CONTROL), "--data", f"own={table}")
@@ -191,7 +191,7 @@ def test_a_readme_that_claims_more_is_refuted(written: tuple[Path, str], tmp_pat
     other = "Series: 12.3 % of the subgraphs that did not change keep 2"
     place.write_text(re.sub("Series: .*? keeps? 2", other, text, flags=re.DOTALL))
     rng = np.random.default_rng(3)
-    edges = changed(register(40, 80, rng), 40, 3, rng)
+    edges = changed(register(28, 56, rng), 28, 3, rng)
     table = tmp_path / "own.csv"
     table.write_text("u,v,w\n" + "".join(f"{u},{v},{w}\n" for (u, v), w in edges.items()))
     result = run(
@@ -214,7 +214,7 @@ def test_a_readme_that_claims_more_is_refuted(written: tuple[Path, str], tmp_pat
 
 
 def test_the_same_graph_again_needs_no_further_edge(tmp_path: Path) -> None:
-    graph = graph_of(register(40, 80, np.random.default_rng(5)))
+    graph = graph_of(register(24, 48, np.random.default_rng(5)))
     for method in ("klone", "kguard"):
         first = release(graph, tmp_path / method, 1, method)
         again = release(graph, tmp_path / method, 2, method)
@@ -384,7 +384,7 @@ def test_numbers_of_synthetic_vertices_are_never_used_twice(tmp_path: Path) -> N
 def test_other_questions_do_not_refute_the_readme(written: tuple[Path, str]) -> None:
     folder, _ = written
     rng = np.random.default_rng(3)
-    edges = changed(register(40, 80, rng), 40, 3, rng)
+    edges = changed(register(28, 56, rng), 28, 3, rng)
     table = folder / "own2.csv"
     table.write_text("u,v,w\n" + "".join(f"{u},{v},{w}\n" for (u, v), w in edges.items()))
     asked = ("verify", str(folder / "release2"), "--rules", str(CONTROL), "--data", f"own={table}", "-k", "2")
@@ -409,6 +409,23 @@ def test_the_release_before_must_be_named(written: tuple[Path, str]) -> None:
 # --- what cannot go on ---
 
 
+SMALL = graph_of(register(20, 40, np.random.default_rng(4)))
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The first release of `SMALL`."""
+    folder = tmp_path_factory.mktemp("first")
+    release(SMALL, folder, 1, "kguard")
+    return folder
+
+
+@pytest.fixture
+def first(released: Path, tmp_path: Path) -> Path:
+    """A copy of the first release."""
+    return Path(shutil.copytree(released, tmp_path, dirs_exist_ok=True))
+
+
 @pytest.mark.parametrize(
     ("more", "what"),
     [
@@ -419,21 +436,18 @@ def test_the_release_before_must_be_named(written: tuple[Path, str]) -> None:
         ({"also": "degree"}, "further guarantees hold for single releases"),
     ],
 )
-def test_what_cannot_follow_a_release(more: dict[str, Any], what: str, tmp_path: Path) -> None:
-    graph = graph_of(register(20, 40, np.random.default_rng(4)))
-    release(graph, tmp_path, 1, "kguard")
+def test_what_cannot_follow_a_release(more: dict[str, Any], what: str, first: Path) -> None:
     with pytest.raises(AnonymizationError, match=what):
-        release(graph, tmp_path, 2, **{"method": "kguard", **more})
-    assert not (tmp_path / "release2").exists()
+        release(SMALL, first, 2, **{"method": "kguard", **more})
+    assert not (first / "release2").exists()
 
 
 def test_copies_need_the_same_k(tmp_path: Path) -> None:
-    graph = graph_of(register(20, 40, np.random.default_rng(4)))
-    release(graph, tmp_path, 1, "klone")
+    release(SMALL, tmp_path, 1, "klone")
     with pytest.raises(AnonymizationError, match="the release before has 2 copies of every vertex") as error:
-        release(graph, tmp_path, 2, "klone", k=3)
+        release(SMALL, tmp_path, 2, "klone", k=3)
     assert error.value.hint == "say -k 2"
-    assert release(graph, tmp_path, 2, "kguard").release.copies is not None
+    assert release(SMALL, tmp_path, 2, "kguard").release.copies is not None
 
 
 @pytest.mark.parametrize(
@@ -447,15 +461,13 @@ def test_copies_need_the_same_k(tmp_path: Path) -> None:
         ("release1/UNVERIFIED", "", "this release was not confirmed, so no series can go on from it"),
     ],
 )
-def test_damaged_series(file: str, edit: str | None, what: str, tmp_path: Path) -> None:
-    graph = graph_of(register(20, 40, np.random.default_rng(4)))
-    release(graph, tmp_path, 1, "kguard")
+def test_damaged_series(file: str, edit: str | None, what: str, first: Path) -> None:
     if edit is None:
-        (tmp_path / file).unlink()
+        (first / file).unlink()
     else:
-        (tmp_path / file).write_text(edit)
+        (first / file).write_text(edit)
     with pytest.raises(kgreason.KgreasonError, match=what):
-        release(graph, tmp_path, 2, "kguard")
+        release(SMALL, first, 2, "kguard")
 
 
 def test_folders_of_a_series(tmp_path: Path) -> None:

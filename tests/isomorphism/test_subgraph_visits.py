@@ -10,14 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kgreason.base.progress import SILENT
+from kgreason.graph.generators import erdos_renyi
 from kgreason.graph.induced.situations import Cells, Ties
 from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.graph.refinement import Pairs
 from kgreason.isomorphism.verification import population
 from kgreason.isomorphism.verification import subgraph_visits as visit_kernels
 from kgreason.isomorphism.verification import subgraph_visits as visits
+from kgreason.isomorphism.verification.images import decide_each
 from kgreason.isomorphism.verification.population import count_connected
-from kgreason.isomorphism.verification.release_index import Bonds, undirected
+from kgreason.isomorphism.verification.release_index import Bonds, ReleaseIndex, undirected
 from kgreason.isomorphism.verification.subgraph_visits import (
     ENDLESS,
     FREE,
@@ -27,6 +30,7 @@ from kgreason.isomorphism.verification.subgraph_visits import (
     grouped,
     shares,
 )
+from kgreason.language.check.program_checker import load_text
 from tests.examples import inputs
 from tests.graphs import graphs
 
@@ -185,3 +189,13 @@ def test_pools_against_plain_twins(seed: int, need: int) -> None:
 
 def test_learning_orders_only_learn() -> None:
     assert (Orders.learning(4, 3).jobs == FREE).all()
+
+
+def test_a_sample_may_visit_patterns_that_were_not_learned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sample skips other classes, so its quota reaches further sets, whose patterns here outgrow the learned tree."""
+    monkeypatch.setattr("kgreason.base.cores.cores", lambda: 1)
+    ends = erdos_renyi(60, None, np.random.default_rng(126)).ends
+    edges = [(str(u), str(v)) for u, v in zip(*(e.tolist() for e in ends), strict=True)]
+    rules = load_text('@edge("edge"). @derived("mutual"). mutual(X, Y) :- edge(X, Y), edge(Y, X).')
+    index = ReleaseIndex(KnowledgeGraph.from_edges(edges), rules)
+    assert decide_each(index, np.array([[0, 1, 2, 3, 31, 24]]), 5, SILENT).tolist() == [0]

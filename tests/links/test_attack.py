@@ -308,6 +308,7 @@ def test_rounding_does_not_lift_a_probability_above_the_threshold():
         )
 
 
+@pytest.mark.slow
 def test_hundred_thousand_entities():
     """All pairs would be ten thousand million."""
     n, rng = 100_000, np.random.default_rng(5)

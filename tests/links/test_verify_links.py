@@ -462,15 +462,31 @@ def everything() -> LinkGraph:
     return replace(graph, attributes={**graph.attributes, "age": age})
 
 
-def shop(place: Path, strategy: Strategy, *, seeded: bool = False) -> Folders:
-    graph = everything()
+Shop = Callable[..., Folders]
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Shop:
+    """Copies of releases in a place, each of which is made once."""
+    made: dict[tuple[Strategy, bool], Path] = {}
+
+    def copied(place: Path, strategy: Strategy, *, seeded: bool = False) -> Folders:
+        if (strategy, seeded) not in made:
+            made[strategy, seeded] = released_shop(tmp_path_factory.mktemp("shop"), strategy, seeded=seeded)
+        shutil.copytree(made[strategy, seeded], place, dirs_exist_ok=True)
+        return Folders(place / "release", place / "private")
+
+    return copied
+
+
+def released_shop(place: Path, strategy: Strategy, *, seeded: bool) -> Path:
     one = np.array([0])
-    original = Original(graph, Sensitive("friends", one, one + 1, mutual=True))
+    original = Original(everything(), Sensitive("friends", one, one + 1, mutual=True))
     folders = Folders(place / "release", place / "private")
     result = anonymize_links(original, strategy=strategy, k=2, folders=folders, seed=1 if seeded else None)
     assert result.holds, result.verdict
     assert result.verdict["files"].holds
-    return folders
+    return place
 
 
 def judged_form(folder: Path) -> str:
@@ -551,7 +567,7 @@ DAMAGE: dict[str, Callable[[Path], None]] = {
 
 
 @pytest.mark.parametrize("strategy", ["intact", "constrained"])
-def test_files_hold_nothing_but_the_release(tmp_path: Path, strategy: Strategy) -> None:
+def test_files_hold_nothing_but_the_release(tmp_path: Path, shop: Shop, strategy: Strategy) -> None:
     folders = shop(tmp_path, strategy)
     assert judged_form(folders.release) == "holds"
     found = {}
@@ -566,7 +582,7 @@ def test_files_hold_nothing_but_the_release(tmp_path: Path, strategy: Strategy) 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("seeded", [False, True])
-def test_what_is_written_has_the_form(tmp_path: Path, strategy: Strategy, seeded: bool) -> None:
+def test_what_is_written_has_the_form(tmp_path: Path, shop: Shop, strategy: Strategy, seeded: bool) -> None:
     folders = shop(tmp_path, strategy, seeded=seeded)
     found = read_released(folders.release)
     assert form(folders.release, found).holds
@@ -583,7 +599,7 @@ def test_what_is_written_has_the_form(tmp_path: Path, strategy: Strategy, seeded
     assert form(folders.release, found).holds
 
 
-def test_a_report_of_another_version_is_no_proof_of_anything(tmp_path: Path) -> None:
+def test_a_report_of_another_version_is_no_proof_of_anything(tmp_path: Path, shop: Shop) -> None:
     """Its page may be set otherwise; but what hides elsewhere, or under this version's name, is found."""
     folders = shop(tmp_path, "intact")
     for name in ("report.html", "report.json"):
@@ -613,7 +629,7 @@ def report(folder: Path, released: Released, *, holds: bool, seeded: bool) -> No
 )  # fmt: skip
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_kinds_are_those_of_the_original(
-    tmp_path: Path, strategy: Strategy, old: str, new: str, item: str
+    tmp_path: Path, shop: Shop, strategy: Strategy, old: str, new: str, item: str
 ) -> None:
     folders = shop(tmp_path, strategy)
     found = read_released(folders.release)

@@ -397,20 +397,14 @@ def test_email_loses_little(real_data) -> None:
 
 PUBLISHED = {
     2: 776,
-    3: 2_000,
-    4: 3_439,
     5: 3_935,
-    6: 4_754,
-    7: 5_365,
-    8: 6_396,
-    9: 7_646,
     10: 8_048,
 }
-"""Edges added, by k. Where links are kept (`KEEP`), three k are tried: a search takes 6 s, and the bound is far."""
+"""Edges added, by k: the ends and the middle of the published ones, since a search takes 6 s."""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("removal", "k"), [*((1.0, k) for k in PUBLISHED), (KEEP, 2), (KEEP, 5), (KEEP, 10)])
+@pytest.mark.parametrize(("removal", "k"), [*product([1.0, KEEP], PUBLISHED)])
 def test_paired_degrees_of_dblp_add_fewer_edges_than_published(real_data, removal: float, k: int) -> None:
     n, links = read(real_data / "social" / "cit-DBLP.edges.gz")
     assert (n, len(links)) == (12_591, 49_728)

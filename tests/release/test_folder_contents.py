@@ -266,7 +266,7 @@ def judged(place: Path, *words: object) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=[] if n in ("csv", "parquet") else [pytest.mark.slow]) for n in WRITTEN]
+    "name", [pytest.param(n, marks=[] if n == "csv" else [pytest.mark.slow]) for n in WRITTEN]
 )
 def test_nothing_hides_in_a_release_of_a_graph(
     tmp_path: Path, made: Callable[[str], Path], name: str

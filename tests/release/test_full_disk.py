@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -35,13 +36,18 @@ def small(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(place)], check=True)
 
 
-def table(folder: Path, rows: int) -> Path:
+@cache
+def text(rows: int) -> str:
     rng = np.random.default_rng(1)
-    ends = rng.integers(5000, size=(rows, 2))
-    path = folder / f"own{rows}.csv"
-    path.write_text(
-        "a,b,w\n" + "".join(f"v{a},v{b},{w:.6f}\n" for (a, b), w in zip(ends, rng.random(rows), strict=True))
+    ends = rng.integers(5000, size=(rows, 2)).tolist()
+    return "a,b,w\n" + "".join(
+        f"v{a},v{b},{w:.6f}\n" for (a, b), w in zip(ends, rng.random(rows), strict=True)
     )
+
+
+def table(folder: Path, rows: int) -> Path:
+    path = folder / f"own{rows}.csv"
+    path.write_text(text(rows))
     return path
 
 

@@ -205,6 +205,6 @@ def test_tampered_files(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_many_tampered_files(tmp_path: Path) -> None:
     """`pytest -rP` shows how many of which kind."""
-    seen = compared(1_000, range(200), tmp_path)
+    seen = compared(600, range(200), tmp_path)
     print(dict(seen))
-    assert all(seen[said] >= 50 for said in ("holds", "fails", "refused")), seen
+    assert all(seen[said] >= 30 for said in ("holds", "fails", "refused")), seen

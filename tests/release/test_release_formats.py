@@ -103,7 +103,7 @@ def given(file: Path) -> str:
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(n, marks=[] if n in ("parquet", "mtx") else [pytest.mark.slow]) for n in (*FORMATS, "ttl")],
+    [pytest.param(n, marks=[] if n == "parquet" else [pytest.mark.slow]) for n in (*FORMATS, "ttl")],
 )
 def test_a_release_keeps_the_format_and_is_judged_in_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
