@@ -32,7 +32,7 @@ from kgreason.isomorphism.anonymizers.forbidden_degrees import ForbiddenDegrees
 from kgreason.isomorphism.anonymizers.frequent_degrees import FrequentDegrees
 from kgreason.isomorphism.anonymizers.joined_images import JoinedImages
 from kgreason.isomorphism.anonymizers.kept_additions import released_weights, with_kept
-from kgreason.isomorphism.anonymizers.klone import Klone
+from kgreason.isomorphism.anonymizers.klone import Klone, least_additions
 from kgreason.isomorphism.anonymizers.natural_cover import Cover, Lack
 from kgreason.isomorphism.anonymizers.plans import MORE, PlanJudge, choose, unique_degrees
 from kgreason.isomorphism.anonymizers.template_copies import TemplateCopies
@@ -227,7 +227,7 @@ class _AdditionSearch:
         if self.frequent:
             FrequentDegrees(start, self.k, self.rng).raise_rare()
         first, little = self._lacks(start), little + start.added
-        most = (self.k - 1) * (self.graph.n + self.graph.m)
+        most = least_additions(self.graph, self.k)
         for number in range(count):
             self.progress.step(f"Making images, attempt {number + 1} of {count}")
             augmentation = self._augmentation(start.ties, neighbours)

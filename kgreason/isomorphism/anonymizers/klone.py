@@ -29,6 +29,15 @@ from kgreason.isomorphism.definition import Augmented, Earlier, Guarantee
 from kgreason.language.check.checked_program import CheckedProgram
 
 
+def least_additions(graph: KnowledgeGraph, k: int) -> int:
+    """Vertices and edges that KLONE adds at least: k - 1 copies, and edges that make the k degrees of a vertex differ.
+
+    >>> least_additions(KnowledgeGraph.from_edges([("a", "b")]), 3)
+    12
+    """
+    return (k - 1) * (graph.n + graph.m) + graph.n * k * (k - 1) // 2
+
+
 @dataclass(frozen=True)
 class Klone:
     """Anonymizer that protects every x by k copies, the original included.
