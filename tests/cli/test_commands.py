@@ -458,7 +458,7 @@ def anonymize_with_signal(
     )
 
 
-@pytest.mark.parametrize("number", quick(1, [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]))
+@pytest.mark.parametrize("number", quick(1, [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]))
 def test_a_signal_leaves_nothing_behind(ownership: Path, anywhere: Path, number: signal.Signals) -> None:
     done = anonymize_with_signal(ownership, anywhere, number, "by default")
     assert done.returncode == 130, done.stderr

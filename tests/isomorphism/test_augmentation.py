@@ -254,6 +254,25 @@ def test_parts_are_joined(graph: KnowledgeGraph, both: bool, seed: int) -> None:
     check_safe(augmented, 3)
 
 
+@pytest.mark.parametrize("apart", [False, True])
+@pytest.mark.parametrize("held", [False, True])
+def test_each_part_is_joined_by_one_edge(apart: bool, held: bool) -> None:
+    star, ring = [(0, v, 0.1) for v in range(1, 10)], [(10 + v, 10 + (v + 1) % 12, 0.1) for v in range(12)]
+    loops = [(v, v, 0.1) for v in range(22, 25)]
+    for edges in ([*star, *ring, *loops], loops):
+        graph = build(25, edges)
+        augmented = drafted(graph, 3)
+        augmented.keep_degrees = apart
+        parts = augmented.parts.count
+        if held:  # all vertices are in copies: their images change
+            augmented.add_copy([*range(25)])
+        augmented.join()
+        check_parts(augmented)
+        assert augmented.parts.count == 1
+        assert len(augmented.ties[0]) == parts - 1
+        assert augmented.n == graph.n
+
+
 def check_parts(augmented: Augmentation) -> None:
     """The parts are the components of the graph with all additions."""
     found = nx.Graph(zip(*(ends.tolist() for ends in augmented.graph.ends), strict=True))

@@ -140,6 +140,16 @@ def test_a_tiny_graph_falls_back_to_klone() -> None:
     assert augmented.graph.n <= 2 * 3 * graph.n + 1
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_components_are_no_reason_for_klone(seed: int) -> None:
+    ring = [(10 + v, 10 + (v + 1) % 12, 0.1) for v in range(12)]
+    pairs = [(v, v + 1, 0.1) for v in range(22, 30, 2)]
+    graph = build(30, [*((0, v, 0.1) for v in range(1, 10)), *ring, *pairs])
+    augmented = made(graph, REACH, 2, (2,), seed)
+    assert checked(graph, augmented, REACH, 2, (2,)).holds
+    assert augmented.guarantee.x == 2
+
+
 def test_not_more_than_klone() -> None:
     for seed in range(1):
         graph = scale_free(40, 3.0, np.random.default_rng(seed), economic=True)

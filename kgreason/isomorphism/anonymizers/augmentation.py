@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +18,10 @@ from kgreason.isomorphism.anonymizers.edge_plausibility import Degrees, EdgePlau
 from kgreason.isomorphism.anonymizers.forbidden_degrees import ForbiddenDegrees
 
 Flags = npt.NDArray[np.bool_]
+_ANCHORS = 256  # vertices of high degree, one of which is tied to the first new vertex outside copies
 _FULL = 0.97  # share of a bound on incoming weights that edges of images may use
 _REFITTED = 1.1  # growth of the additions after which the plausibility of edges is fitted again
+_JOINED = 64  # vertices with a promised edge that may join another such vertex's part of the graph
 _TRIES = 4, 32, 256, 1_024  # random original vertices that are tried as a partner, one batch after the other
 
 
@@ -112,7 +115,7 @@ class Augmentation:
     forbidden
         Degrees of original vertices that would invalidate an image, or `None`.
     parts
-        Parts of the graph that no edge joins.
+        Weakly connected components of the graph with all additions.
     raised
         Like `open`, for raises of rare degrees; `FrequentDegrees` adds the edges.
     keep_degrees
@@ -316,10 +319,10 @@ class Augmentation:
         for u in sources:
             fitting = (
                 i
-                for i, v in enumerate(targets)
-                if self.fits(u, v) and not (joining and self.parts.of(u) == self.parts.of(v))
+                for i, v in enumerate(targets[:_JOINED] if joining else targets)
+                if not (joining and self.parts.of(u) == self.parts.of(v)) and self.fits(u, v)
             )
-            at = next(fitting, None)
+            at = next(fitting, None) if not joining or self.parts.count > 1 else None
             if at is None:
                 left.append(u)
             else:
@@ -327,7 +330,7 @@ class Augmentation:
         return left, targets
 
     def join(self) -> None:
-        """Tie each part of the graph that no edge joins to another one, where possible without changing images."""
+        """Tie each other part of the graph to the largest component, where possible without changing images."""
         outside = self._rng.permutation(self.parts.outside).tolist()
         for v, strict in ((v, strict) for strict in (True, False) for v in outside):
             if self.parts.in_main(v):
@@ -335,7 +338,11 @@ class Augmentation:
             incoming = bool(self._rng.integers(self.inner[v] + self.outer[v] + 1) < self.inner[v])
             more = int(self.symmetric or incoming), int(self.symmetric or not incoming)
             if not strict or self.may_have(v, int(self.inner[v]) + more[0], int(self.outer[v]) + more[1]):
-                self.tie_to_partner(v, incoming=incoming)
+                pool = self.parts.inside
+                drawn = pool[self._rng.integers(len(pool), size=_TRIES[1])].tolist()
+                partner = self._fitting(v, dict.fromkeys(drawn), incoming=incoming)
+                partner = drawn[0] if partner is None else partner
+                self.tie(*((partner, v) if incoming else (v, partner)))
 
     def raise_to(self, inner: Ints, outer: Ints) -> None:
         """Raise the degrees of all vertices by promised edges, which `FrequentDegrees` adds."""
@@ -353,21 +360,26 @@ class Augmentation:
 
     def _original(self, vertex: int, *, incoming: bool) -> int:
         """Random original vertex outside images that may be tied to a vertex; a spare one if none is found."""
+        for drawn in self._drawn(vertex, incoming=incoming):
+            found = self._fitting(vertex, drawn, incoming=incoming)
+            if found is not None:
+                return found
+        return self._spare(vertex)
+
+    def _fitting(self, vertex: int, drawn: Iterable[int], *, incoming: bool) -> int | None:
+        """The first, or most plausible, of some vertices that may be tied to a vertex."""
         near = self.around(vertex)
         more = int(self.symmetric or not incoming), int(self.symmetric or incoming)
-        for drawn in self._drawn(vertex, incoming=incoming):
-            some = np.array([v for v in drawn if v not in near and v not in self._copies], dtype=np.int64)
-            after = self.inner[some] + more[0], self.outer[some] + more[1]
-            if self._plausible:
-                order = np.argsort(-self._plausibility(vertex, after, incoming=incoming), kind="stable")
-                some, after = some[order], (after[0][order], after[1][order])
-            if self.forbidden is not None:
-                top = self.forbidden.images.shape[2] - 1
-                degrees = [np.minimum(degree, top) for degree in after]
-                some = some[some == self.forbidden.first_allowed(some, degrees)]
-            if len(some):
-                return int(some[0])
-        return self._spare(vertex)
+        some = np.array([v for v in drawn if v not in near and v not in self._copies], dtype=np.int64)
+        after = self.inner[some] + more[0], self.outer[some] + more[1]
+        if self._plausible:
+            order = np.argsort(-self._plausibility(vertex, after, incoming=incoming), kind="stable")
+            some, after = some[order], (after[0][order], after[1][order])
+        if self.forbidden is not None:
+            top = self.forbidden.images.shape[2] - 1
+            degrees = [np.minimum(degree, top) for degree in after]
+            some = some[some == self.forbidden.first_allowed(some, degrees)]
+        return int(some[0]) if len(some) else None
 
     def _drawn(self, vertex: int, *, incoming: bool) -> Iterator[list[int]]:
         """Random ends of edges, first those in parts of the graph that a vertex is not joined to."""
@@ -401,7 +413,12 @@ class Augmentation:
                 return found
         found = int(self.add_vertices(1)[0])
         degree = (self.inner + self.outer)[: self.graph.n]
-        anchors = [*self._spares[:1], *np.argsort(-degree, kind="stable")[:2].tolist()]
-        self.tie(found, next(v for v in anchors if v != vertex))
+        high = [v for v in np.argsort(-degree, kind="stable")[:_ANCHORS].tolist() if v != vertex]
+        allowed = (
+            v for v in high if self.may_have(v, int(self.inner[v]) + 1, int(self.outer[v]) + self.symmetric)
+        )
+        anchors = [v for v in self._spares[:1] if v != vertex] or [*islice(allowed, 1)] or high
+        for anchor in anchors[:1]:
+            self.tie(found, anchor)
         self._spares.append(found)
         return found

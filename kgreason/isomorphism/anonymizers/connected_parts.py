@@ -14,8 +14,8 @@ class ConnectedParts:
     ----------
     count
         Number of parts.
-    outside
-        Vertices of the graph outside its largest component, int64.
+    inside, outside
+        Vertices of the graph inside and outside its largest component, int64.
 
     >>> graph = KnowledgeGraph.from_edges([("a", "b"), ("b", "c"), ("d", "e")])
     >>> parts = ConnectedParts(graph)
@@ -29,7 +29,10 @@ class ConnectedParts:
     def __init__(self, graph: KnowledgeGraph) -> None:
         self.count, component = graph.components()
         self._main = int(np.bincount(component, minlength=1).argmax())
-        self.outside = np.flatnonzero(component != self._main)
+        self.inside, self.outside = (
+            np.flatnonzero(component == self._main),
+            np.flatnonzero(component != self._main),
+        )
         self._component: list[int] = component.tolist()
         self._joined = list(
             range(self.count)

@@ -48,7 +48,7 @@ _FACT_COSTS = 1.0, 0.3  # cost of a false fact, in edges, in the attempts by tur
 _LATE = 64  # components at most that are joined by edges that images need, where possible
 _LITTLE = 24  # number of added vertices and edges that is not worth another attempt
 _FREE, _RAISED = 6, 12  # repair rounds in which hosts may be original, and in which degrees may be raised
-_ROUNDS = 16  # repair rounds in total
+_ROUNDS = 18  # repair rounds in total
 _EFFORT = 8_000_000  # subgraphs to examine in all attempts together
 _VERTEX_EFFORT = 50  # cost of a vertex, in subgraphs
 
@@ -103,7 +103,7 @@ class Kguard:
         search = _AdditionSearch(noising, noised, reasoner, covers, self.k, *judged, rng, progress, joined)
         found = search.plans(self.plans, _EFFORT // max(1, total + _VERTEX_EFFORT * noised.n))
         if not found:
-            progress.note("KLONE adds no more than this would: it is used instead")
+            progress.note("no release is found that adds less than KLONE may: KLONE is used")
             return Klone(self.k, self.trials, self.earlier).augment(graph, rules, rng, progress)
         classes = sum(len(cover.catalogue.forms) for cover in covers)
         outdone = search.outdone
@@ -213,26 +213,28 @@ class _AdditionSearch:
     outdone: list[Plan] = field(default_factory=list)
 
     def plans(self, count: int | None, affordable: int) -> list[Augmentation]:
-        """Complete additions of some attempts, at most 10 % more than the fewest before; none if KLONE adds less.
+        """Complete additions of some attempts, at most 10 % more than the fewest before; none if KLONE may add less.
 
         By default there are as many attempts as are `affordable`, up to a limit.
         """
         found: list[Augmentation] = []
+        number = 0
         most_attempts = _MORE_ATTEMPTS if self.derives and affordable >= _AMPLE else _ATTEMPTS
         count = count or max(1, min(most_attempts, affordable))
-        ties = plausible_joins(self.graph, self.rng, symmetric=is_symmetric(self.graph), leave=_LATE)
         neighbours = undirected(self.graph)
-        start = self._augmentation(ties, neighbours)
-        little = _LITTLE - start.added
-        if self.frequent:
-            FrequentDegrees(start, self.k, self.rng).raise_rare()
-        first, little = self._lacks(start), little + start.added
+        starts = [
+            self._start(_LATE, neighbours)
+        ]  # the last attempt joins all components first: better if tiny
+        if starts[0][0].parts.count > 1:
+            starts.append(self._start(0, neighbours))
         most = least_additions(self.graph, self.k)
-        for number in range(count):
-            self.progress.step(f"Making images, attempt {number + 1} of {count}")
+        while number < count or (not found and number < len(starts)):
+            self.progress.step(f"Making images, attempt {number + 1} of {max(count, number + 1)}")
+            start, first, little = starts[-1 if 0 < number >= count - 1 else 0]
             augmentation = self._augmentation(start.ties, neighbours)
             augmentation.raise_to(start.inner, start.outer)
             cost = _FACT_COSTS[number % len(_FACT_COSTS)] if self.derives else 0.0
+            number += 1
             made = self._attempt(augmentation, first, most, cost)
             if made is None:
                 continue
@@ -245,6 +247,15 @@ class _AdditionSearch:
             if not self.derives and made.added <= little:
                 break
         return found
+
+    def _start(self, leave: int, neighbours: Pairs) -> tuple[Augmentation, Lacks, int]:
+        """Augmentation with edges that join all but some components, what lacks images, and what is little to add."""
+        ties = plausible_joins(self.graph, self.rng, symmetric=is_symmetric(self.graph), leave=leave)
+        start = self._augmentation(ties, neighbours)
+        little = _LITTLE - start.added
+        if self.frequent:
+            FrequentDegrees(start, self.k, self.rng).raise_rare()
+        return start, self._lacks(start), little + start.added
 
     def _augmentation(self, ties: Pairs, neighbours: Pairs) -> Augmentation:
         graph, bounds = self.graph, self.noising.program.incoming_sums
