@@ -18,22 +18,19 @@ import kgreason
 from kgreason.base.errors import AnonymizationError, ReleaseError
 from kgreason.base.resources import resource
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
-from kgreason.isomorphism.anonymizers import kguard
 from kgreason.isomorphism.definition import Earlier
 from kgreason.isomorphism.result import Anonymization
 from kgreason.isomorphism.series import dated, read_release_in_series, read_window
 from kgreason.language.check.program_checker import load_file
 from tests.cli.test_commands import run
 from tests.examples import inputs
+from tests.kguard_attempts import one_attempt
 
 CONTROL = resource("rules", "control.vada")
 PROGRAM = load_file(CONTROL)
 
 
-@pytest.fixture(autouse=True)
-def one_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kguard, "_ATTEMPTS", 1)
-    monkeypatch.setattr(kguard, "_MORE_ATTEMPTS", 1)
+__all__ = ["one_attempt"]
 
 
 def register(n: int, m: int, rng: np.random.Generator) -> dict[tuple[str, str], float]:

@@ -1,13 +1,5 @@
-"""One attempt of KGUARD: how few edges it adds is tested elsewhere."""
+"""One attempt of KGUARD in the tests of this room."""
 
-from __future__ import annotations
+from tests.kguard_attempts import one_attempt
 
-import pytest
-
-from kgreason.isomorphism.anonymizers import kguard
-
-
-@pytest.fixture(autouse=True)
-def one_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kguard, "_ATTEMPTS", 1)
-    monkeypatch.setattr(kguard, "_MORE_ATTEMPTS", 1)
+__all__ = ["one_attempt"]

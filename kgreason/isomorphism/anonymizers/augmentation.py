@@ -18,6 +18,7 @@ from kgreason.isomorphism.anonymizers.edge_plausibility import Degrees, EdgePlau
 from kgreason.isomorphism.anonymizers.forbidden_degrees import ForbiddenDegrees
 
 Flags = npt.NDArray[np.bool_]
+
 _ANCHORS = 256  # vertices of high degree, one of which is tied to the first new vertex outside copies
 _FULL = 0.97  # share of a bound on incoming weights that edges of images may use
 _REFITTED = 1.1  # growth of the additions after which the plausibility of edges is fitted again
@@ -215,8 +216,7 @@ class Augmentation:
             return False
         if self.forbidden is None:
             return True
-        top = self.forbidden.images.shape[2] - 1
-        degrees = [np.array([min(degree, top)]) for degree in (inner, outer)]
+        degrees = np.array([inner]), np.array([outer])
         return self.forbidden.first_allowed(np.array([vertex]), degrees) >= 0
 
     def around(self, vertex: int) -> set[int]:
@@ -376,9 +376,7 @@ class Augmentation:
             order = np.argsort(-self._plausibility(vertex, after, incoming=incoming), kind="stable")
             some, after = some[order], (after[0][order], after[1][order])
         if self.forbidden is not None:
-            top = self.forbidden.images.shape[2] - 1
-            degrees = [np.minimum(degree, top) for degree in after]
-            some = some[some == self.forbidden.first_allowed(some, degrees)]
+            some = some[some == self.forbidden.first_allowed(some, after)]
         return int(some[0]) if len(some) else None
 
     def _drawn(self, vertex: int, *, incoming: bool) -> Iterator[list[int]]:

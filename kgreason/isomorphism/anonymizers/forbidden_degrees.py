@@ -104,6 +104,7 @@ class ForbiddenDegrees:
         In- and out-degrees are in the order of the vertices.
         """
         start, size = 0, 1
+        degrees = [np.minimum(degree, self.images.shape[2] - 1) for degree in degrees]
         while start < len(vertices):
             rows = slice(start, start + size)
             some = vertices[rows]

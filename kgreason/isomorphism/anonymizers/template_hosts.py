@@ -61,8 +61,8 @@ class Embedding:
 
 
 @record(eq=False)
-class _Part:
-    """Vertices of a template, with what hosts of them must satisfy.
+class _Requirements:
+    """What hosts of the vertices of a template must satisfy.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class _Part:
     apart: Flags
 
     @classmethod
-    def of(cls, planned: Planned, forbidden: ForbiddenDegrees) -> _Part:
+    def of(cls, planned: Planned, forbidden: ForbiddenDegrees) -> _Requirements:
         t = planned.graph.n
         keys: list[list[ClassKey]] = [[] for _ in range(t)]
         positions: list[list[int]] = [[] for _ in range(t)]
@@ -139,14 +139,14 @@ class HostSearch:
 
         Hosts are chosen one after the other, in some random orders of the template vertices.
         """
-        part = _Part.of(planned, self._forbidden)
+        required = _Requirements.of(planned, self._forbidden)
         fits = np.stack([self._fitting(planned, v) for v in range(planned.graph.n)])
-        for v, keys in enumerate(part.keys):
+        for v, keys in enumerate(required.keys):
             for key in keys:
                 fits[v, self._forbidden.within[key]] = False
         derived, best = self._derived_edges(planned), None
         for _ in range(_ORDERS):
-            found = self._embedded(planned, part, fits, derived, most)
+            found = self._embedded(planned, required, fits, derived, most)
             if found is not None:
                 best, most = found, found.cost
         return best
@@ -154,7 +154,7 @@ class HostSearch:
     def _embedded(
         self,
         planned: Planned,
-        part: _Part,
+        required: _Requirements,
         fits: Flags,
         derived: Sequence[tuple[str, int, int]],
         most: float,
@@ -168,7 +168,7 @@ class HostSearch:
         for v in self._rng.permutation(t).tolist():
             if self._cost(planned, raised, new) >= most:
                 return None
-            inside, positions = part.inside[:, v], part.positions[v]
+            inside, positions = required.inside[:, v], required.positions[v]
             expected = self._expected(derived, v, hosts)
             number, degrees[:, v] = self._host(forbidden, positions, inside, ~blocked[v], expected)
             raised += degrees[:, v] - inside
@@ -185,9 +185,9 @@ class HostSearch:
                     for near in (self._augmentation.around, self._augmentation.adjacent)
                 )
                 for u in range(t):
-                    if part.joined[v, u]:
+                    if required.joined[v, u]:
                         blocked[u, around] = True
-                    elif part.apart[v, u]:
+                    elif required.apart[v, u]:
                         blocked[u, adjacent] = True
         false = sum(self._false_facts(p, int(hosts[a]), into=False)[hosts[b]] for p, a, b in derived)
         cost = self._cost(planned, raised, new) + self._fact_cost * float(false)
