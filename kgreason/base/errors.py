@@ -193,6 +193,10 @@ class InexactError(EvaluationError):
     """An integer that has no exact double, where only doubles are allowed."""
 
 
+class MemoryLimitError(EvaluationError):
+    """Facts that do not fit into the memory."""
+
+
 class AnonymizationError(_HintedError):
     """A graph, rule set or parameter for which no anonymization is possible."""
 

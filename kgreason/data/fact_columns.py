@@ -13,14 +13,13 @@ from kgreason.base.arrays import as_arrow, pa, pc, string_buffers, strings
 from kgreason.base.errors import DataError
 from kgreason.data.raw_table import Column
 from kgreason.data.value_conversion import arrow_column, joined, text
-from kgreason.engine.relations.fact_tables import Facts, Kind, Table, decode
+from kgreason.engine.relations.fact_tables import NESTED, Facts, Kind, Table, decode
 from kgreason.engine.relations.symbols import Codes, Symbols
 from kgreason.language.values import Null, Value, ordered, plain
 
 TEXT_ROWS = 1 << 18  # rows whose text is in memory at once
 COLUMN_ROWS = 1 << 20  # rows whose columns are in memory at once, as many as Parquet keeps in one group
 WEIGHTS = (Kind.INT, Kind.DOUBLE)
-NESTED = frozenset({Kind.LIST, Kind.SET, Kind.ANY})  # kinds of which Arrow may have no type
 
 TextColumn = Any  # an Arrow array of large strings
 

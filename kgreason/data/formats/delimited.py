@@ -22,12 +22,12 @@ import numpy.typing as npt
 from kgreason.base import memory
 from kgreason.base.arrays import ArrowArray, arrow_csv, as_arrow, constant, pa, pc, strings
 from kgreason.base.errors import DataError
-from kgreason.data.fact_columns import NESTED, columns_of, fact_chunks, write_lines
+from kgreason.data.fact_columns import columns_of, fact_chunks, write_lines
 from kgreason.data.raw_table import Column, Raw, arrow_stream, decoded, open_bytes, read_block, texts
 from kgreason.data.source_options import Options, delimiter_of, other_delimiter
 from kgreason.data.text_conversion import ABSENT
 from kgreason.data.value_conversion import Cells, joined, text
-from kgreason.engine.relations.fact_tables import Facts, Kind
+from kgreason.engine.relations.fact_tables import NESTED, Facts, Kind
 from kgreason.language.values import Null, Value
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from kgreason.base.arrays import Lazy, arrow_csv, pa, pc
 from kgreason.base.errors import DataError, ReleaseError
 from kgreason.base.interrupts import stoppable
 from kgreason.base.printable import hidden
-from kgreason.data.fact_columns import NESTED, columns_of, fact_chunks, json_text
+from kgreason.data.fact_columns import columns_of, fact_chunks, json_text
 from kgreason.data.formats.sql import ONLY_READS, Writer, dotted, extra, quoted, refused, resolved
 from kgreason.data.raw_table import BLOCK, Column, Raw
 from kgreason.data.row_conditions import condition
@@ -34,7 +34,7 @@ from kgreason.data.source_options import Options
 from kgreason.data.targets import Target
 from kgreason.data.text_conversion import first_misfit
 from kgreason.data.value_conversion import CastError, Objects, Unfit, arrow_column, checked
-from kgreason.engine.relations.fact_tables import Facts, Kind
+from kgreason.engine.relations.fact_tables import NESTED, Facts, Kind
 from kgreason.language.check.file_access import address
 from kgreason.language.values import read_date
 

@@ -58,7 +58,7 @@ def separable(
         for rule in stratum.rules
         if any(a.predicate in stratum.predicates for a in rule.positives) and kinds.of_rule(rule) is not None
     ]
-    if len(predicates) == len(recursive) == 1 and _doubling(recursive[0]):
+    if len(predicates) == len(recursive) == 1 and doubling(recursive[0]):
         one = kinds.tables()[predicates[0]]
         doubled = Steps(recursive[0], *predicates, *predicates, None, (), None, doubling=True)
         return Separable(dict.fromkeys(predicates, 0), (doubled,)) if one[0] is one[1] else None
@@ -72,7 +72,7 @@ def separable(
     return None
 
 
-def _doubling(rule: CheckedRule) -> bool:
+def doubling(rule: CheckedRule) -> bool:
     """Whether a rule is ``p(X, Z) :- p(X, Y), p(Y, Z)``: its closure is that of steps by facts of other rules."""
     more = rule.negatives or rule.before or rule.aggregation or rule.after or rule.inventions
     if more or [a.predicate for a in rule.positives] != 2 * [rule.head.predicate]:

@@ -50,6 +50,7 @@ class Kind(IntEnum):
 
 # kinds of columns that hold codes of `Symbols`
 CODED = frozenset({Kind.STRING, Kind.SET, Kind.LIST, Kind.ANY})
+NESTED = frozenset({Kind.LIST, Kind.SET, Kind.ANY})  # kinds of which Arrow may have no type
 
 
 class Table(NamedTuple):

@@ -122,7 +122,7 @@ def prepare(
     kinds = infer(program, facts, doubles)
     program = restricted(program, goals)
     program = replace(program, strata=promptly(program.strata, hidden(program)))
-    facts = _relevant(program, facts)
+    facts = relevant(program, facts)
     program = replace(program, arities={p: t.arity for p, t in facts.tables.items()} | dict(program.arities))
     kinds = replace(kinds, arities=program.arities)
     sizes = {p: facts.count(p) for p in program.arities.keys() - program.heads}
@@ -130,7 +130,8 @@ def prepare(
     return Chase(program, facts, plan, limits, on_round, earlier), kinds
 
 
-def _relevant(program: CheckedProgram, facts: Facts) -> Facts:
+def relevant(program: CheckedProgram, facts: Facts) -> Facts:
+    """Facts of the predicates of a program; EvaluationError for other numbers of arguments and unknown outputs."""
     used = {a.predicate for r in program.rules for a in (r.head, *r.positives, *r.negatives)}
     used.update(program.outputs)
     tables = {p: table for p, table in facts.tables.items() if p in used}
@@ -210,7 +211,7 @@ class Chase:
     def _attempt(self, progress: Progress) -> bool:
         """Run all strata once; returns `True` as soon as a unification has merged different values."""
         plan, symbols = self.plan, self.facts.symbols
-        self.relations = _load(self.program, self.facts, plan.kinds, self.limits, self.nulls)
+        self.relations = load_relations(self.program, self.facts, plan.kinds, self.limits, self.nulls)
         done = self.done = []
         unifications, denials = list(self.program.unifications), self.program.denials
         for stratum in plan.strata:
@@ -235,9 +236,10 @@ class Chase:
         return False
 
 
-def _load(
+def load_relations(
     program: CheckedProgram, facts: Facts, kinds: Mapping[str, Sequence[Kind]], limits: Limits, nulls: Nulls
 ) -> dict[str, Relation]:
+    """Relations of all predicates of a program, with the given facts and those that it states."""
     relations: dict[str, Relation] = {}
     for predicate, arity in program.arities.items():
         keyed = program.keyed.get(predicate)

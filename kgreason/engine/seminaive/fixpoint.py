@@ -19,7 +19,7 @@ import numpy as np
 
 from kgreason.base import memory
 from kgreason.base.cores import consumed, cores, each, together
-from kgreason.base.errors import EvaluationError
+from kgreason.base.errors import EvaluationError, MemoryLimitError
 from kgreason.base.progress import Progress
 from kgreason.engine.chase.nulls import Nulls
 from kgreason.engine.limits import Limits
@@ -58,6 +58,7 @@ class Fixpoint:
     limits: Limits
     on_round: OnRound | None = None
     profile: bool = False
+    graphs: separable_walks.KeptGraphs | None = None
 
     def __post_init__(self) -> None:
         self.start = perf_counter()
@@ -113,7 +114,9 @@ class Fixpoint:
         recursive = [rules[id(steps.rule)] for steps in plan.steps]
         tally = separable_walks.Tally(plan, self.profile)
         try:
-            return separable_walks.run(tally, self.by_name, self._find, progress.advance)
+            predicate, at = next(iter(plan.fixed.items()))
+            kind = self.kinds[predicate][1 - at]
+            return separable_walks.run(tally, self.by_name, self._find, progress.advance, self.graphs, kind)
         except EvaluationError:  # from a step that might never be taken
             return False
         except MemoryError as error:
@@ -212,11 +215,13 @@ class Fixpoint:
         given = self.nulls.symbols.values(range(self.given))
         return max((elements(value, sys.maxsize) for value in given), default=0)
 
-    def _exhausted(self, rule: Rule, error: MemoryError) -> EvaluationError:
+    def _exhausted(self, rule: Rule, error: MemoryError) -> MemoryLimitError:
         found = f", besides the {rule.facts:,} facts so far{rule.example()}" if rule.facts else ""
         numbers = f": {error}" if isinstance(error, memory.Exhausted) else ""
-        return rule.error(
+        return MemoryLimitError(
             f"there is not enough memory for what this rule derives{found}{numbers}",
+            rule.plan.rule.text,
+            rule.plan.rule.span,
             ("bound what grows in the recursion, " if rule.plan.recursive else "")
             + "derive less at once, or allow more (--memory-limit SIZE, in Python Limits(memory=BYTES))",
         )

@@ -52,14 +52,51 @@ class Tally:
         return [(int(tried), int(new)) for tried, new in np.sum(columns, axis=0)] if columns else []
 
 
-def run(tally: Tally, relations: Mapping[str, Relation], find: Find, advance: Callable[[int], None]) -> bool:
+class KeptGraphs:
+    """Graphs of separable strata that are walked in parts: the steps are computed once.
+
+    `columns` returns all columns of a kind whose values parts may start from.
+    """
+
+    def __init__(self, columns: Callable[[Kind], Sequence[Codes]]) -> None:
+        self._columns = columns
+        self._kept: dict[tuple[str, ...], Graph | None] = {}
+
+    def graph(
+        self,
+        plan: Separable,
+        seeds: Sequence[tuple[Codes, Codes]],
+        kind: Kind,
+        make: Callable[[Sequence[Codes]], Graph | None],
+    ) -> Graph | None:
+        """The graph kept for a stratum, if it has the states of all seeds; otherwise `make` builds and keeps it."""
+        name = tuple(plan.fixed)
+        kept = self._kept.get(name)
+        if name not in self._kept or (kept and not all(kept.numbering.has(moving) for _, moving in seeds)):
+            self._kept[name] = None  # if an error of a step ends `make`
+            self._kept[name] = make(self._columns(kind))
+        return self._kept[name]
+
+
+def run(
+    tally: Tally,
+    relations: Mapping[str, Relation],
+    find: Find,
+    advance: Callable[[int], None],
+    kept: KeptGraphs | None = None,
+    kind: Kind = Kind.STRING,
+) -> bool:
     """Complete the relations of a stratum, which hold the facts of its other rules, and record the work in the tally.
 
-    Returns `False`, without effect, if the data require the general evaluation.
+    `kind` is that of the moving values. Returns `False`, without effect, if the data require the general evaluation.
     """
     plan = tally.plan
     seeds = [(relations[p].column(at), relations[p].column(1 - at)) for p, at in plan.fixed.items()]
-    graph = build(plan, seeds, find, numbered=tally.profile)
+
+    def make(values: Sequence[Codes] = ()) -> Graph | None:
+        return build(plan, seeds, find, numbered=tally.profile, values=values)
+
+    graph = make() if kept is None else kept.graph(plan, seeds, kind, make)
     if graph is None:
         return False
     states = [graph.numbering.states(moving, number) for number, (_, moving) in enumerate(seeds)]
@@ -80,18 +117,23 @@ def run(tally: Tally, relations: Mapping[str, Relation], find: Find, advance: Ca
 
 
 def build(
-    plan: Separable, seeds: Sequence[tuple[Codes, Codes]], find: Find, *, numbered: bool = False
+    plan: Separable,
+    seeds: Sequence[tuple[Codes, Codes]],
+    find: Find,
+    *,
+    numbered: bool = False,
+    values: Sequence[Codes] = (),
 ) -> Graph | None:
     """Compute all steps; `None` if sums may deviate from the semantics of rules (overflow or negative contributions).
 
     `seeds` are, for each predicate, sorted by name, fixed and moving values of the facts derived by other rules. With
-    `numbered`, each step records its rule, as index into `plan.steps`.
+    `numbered`, each step records its rule, as index into `plan.steps`. `values` are numbered as well.
     """
     parts = tuple(plan.fixed)
     found = [(steps, *_distinct_steps(steps, find)) for steps in plan.steps]
     doubling = any(steps.doubling for steps in plan.steps)
-    values = [column for pair in seeds for column in (pair if doubling else pair[1:])]
-    numbering = Numbering([*values, *(rows[:, i] for _, rows, _ in found for i in (0, 1))])
+    started = [column for pair in seeds for column in (pair if doubling else pair[1:])]
+    numbering = Numbering([*values, *started, *(rows[:, i] for _, rows, _ in found for i in (0, 1))])
     size = len(numbering) * len(parts)
     if size >= 2**31 - 1:
         return None
@@ -157,6 +199,16 @@ class Numbering:
             return self._numbers[codes if self.dense else np.searchsorted(self._sorted, codes)]
         numbers = codes if self.dense else np.searchsorted(self.codes, codes)
         return (numbers + part * len(self)).astype(np.int32)
+
+    def has(self, codes: Codes) -> bool:
+        """Whether all codes have a number."""
+        if not len(codes):
+            return True
+        known = self.codes if self._numbers is None else self._sorted
+        if self.dense:
+            return bool(codes.min() >= 0 and codes.max() < len(known))
+        at = np.searchsorted(known, codes)
+        return bool(len(known) and (known[np.minimum(at, len(known) - 1)] == codes).all())
 
     def renumber(self, numbers: States) -> None:
         """Renumber the states of a single predicate."""

@@ -1,0 +1,1 @@
+"""Evaluation of programs in independent parts, one after another."""

@@ -1,0 +1,283 @@
+"""Division of a program into parts that are evaluated independently, by the value of one argument of each predicate.
+
+Each derived predicate is divided by an argument, its *place*: a part derives the facts whose value there belongs to the
+part. A non-recursive predicate may be *scattered* instead: any part may derive any of its facts, and duplicates are
+removed afterwards. Other predicates are derived *whole*, before all parts. Predicates are derived in *stages*; a stage
+reads the complete facts of earlier stages like input.
+
+A rule is local if one variable X has these properties: every body atom derived in the same stage, negated or not, has X
+at its place; the head has X at its place, or is scattered; and X belongs to the group of the aggregate. By induction
+over the rounds, a part then derives the facts of its values, and no other part contributes to them: all contributions
+to a group and all facts that a negation asks for have the value X. Doublings, ``p(X, Z) :- p(X, Y), p(Y, Z)``, are
+replaced by linear rules first.
+
+References
+----------
+O. Wolfson, A. Silberschatz: Distributed processing of logic programs, SIGMOD 1988, §3 (decomposability).
+J. Seib, G. Lausen: Parallelizing Datalog programs by generalized pivoting, PODS 1991, §3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Literal, NamedTuple
+
+from kgreason.base.errors import Diagnostic
+from kgreason.language.check.checked_program import CheckedAtom, CheckedProgram, CheckedRule, Stratum
+from kgreason.language.check.expressions import walk
+from kgreason.language.syntax.syntax_tree import Skolem, Variable
+
+Place = int | Literal["scattered", "whole"]
+
+_PLANS = 32  # plans of the first strata that are extended to the next stratum, the best ones
+_CHOICES = 64  # choices of places that are examined for the reason why none is possible
+
+_INDEPENDENT = (
+    "parts are independent if every rule of a recursion copies one argument of its recursive atoms to its head"
+)
+_UNDIVIDED = "derive these predicates without --parts"
+
+
+class Division(NamedTuple):
+    """Places and stages of the derived predicates of a program; stage 0 is that of the predicates derived whole.
+
+    `kept` has, by the identity of a rule, the variable whose value stays within a part.
+    """
+
+    program: CheckedProgram
+    places: Mapping[str, Place]
+    stages: Mapping[str, int]
+    kept: Mapping[int, str]
+
+    @property
+    def whole(self) -> tuple[str, ...]:
+        """Predicates derived whole."""
+        return tuple(_visible(p for p, place in self.places.items() if place == "whole"))
+
+    def __str__(self) -> str:
+        lines = [f"whole: {', '.join(self.whole)}"] if self.whole else []
+        for stage in range(1, max(self.stages.values(), default=0) + 1):
+            names = _visible(p for p, s in self.stages.items() if s == stage)
+            if names:
+                lines.append(f"stage {stage}: {', '.join(map(self._placed, names))}")
+        return "\n".join(lines)
+
+    def _placed(self, predicate: str) -> str:
+        place = self.places[predicate]
+        return f"{predicate} by argument {place + 1}" if isinstance(place, int) else f"{predicate} scattered"
+
+
+class _Choice(NamedTuple):
+    """Division of the first strata; plans are compared by `cost`."""
+
+    # whole recursions; (stage, predicate) for derived facts that every part of a stage reads; whole predicates; stages;
+    # scattered predicates
+    recursions: int
+    sent: frozenset[tuple[int, str]]
+    whole: int
+    last: int
+    scattered: int
+    places: Mapping[str, Place]
+    stages: Mapping[str, int]
+    kept: Mapping[int, str]
+
+    @property
+    def cost(self) -> tuple[int, ...]:
+        return self.recursions, len(self.sent), self.whole, self.last, self.scattered
+
+
+def divide(program: CheckedProgram) -> Division | None:
+    """Choose places and stages; `None` if no predicate can be divided (see `reasons`).
+
+    The plan has the fewest recursions derived whole; among those, the fewest derived predicates that every part reads
+    whole, then the fewest predicates derived whole, stages, and scattered predicates.
+
+    Examples
+    --------
+    >>> from kgreason.language.check.program_checker import load_text
+    >>> reach = "reach(X, Y) :- edge(X, Y). reach(X, Z) :- reach(X, Y), edge(Y, Z)."
+    >>> print(divide(load_text(f"{reach} indegree(Y, N) :- reach(X, Y), N = count(X).")))
+    stage 1: reach by argument 1
+    stage 2: indegree by argument 1
+    """
+    if any(_refusals(program)):
+        return None
+    plans = [_Choice(0, frozenset(), 0, 0, 0, {}, {}, {})]
+    for stratum in program.strata:
+        choices = list(_choices(stratum, program))
+        extended = [
+            p for plan in plans for places in choices if (p := _divided(plan, stratum, places)) is not None
+        ]
+        extended += [p for plan in plans if (p := _whole(plan, stratum)) is not None]
+        plans = sorted(extended, key=lambda plan: plan.cost)[:_PLANS]
+    if not plans or not any(plans[0].stages.values()):
+        return None
+    best = plans[0]
+    return Division(program, best.places, best.stages, best.kept)
+
+
+def reasons(program: CheckedProgram, division: Division | None) -> tuple[Diagnostic, ...]:
+    """Why a program is not divided, or why some of its recursions are derived whole."""
+    refused = tuple(_refusals(program))
+    if refused:
+        return refused
+    code = "E541" if division is None else "W516"
+    strata = [s for s in program.strata if next(_choices(s, program), None) is None]
+    return tuple(_blocked(stratum, program, code) for stratum in strata)
+
+
+def _refusals(program: CheckedProgram) -> Iterator[Diagnostic]:
+    for unification in program.unifications:
+        what = "an equality-generating dependency equates values of different parts"
+        yield Diagnostic("E541", what, unification.rule.span, hint=_UNDIVIDED)
+    for rule in program.rules:
+        if rule.inventions:
+            what = f"the null {rule.inventions[0].variable} would be made anew in every part"
+            yield Diagnostic("E541", what, rule.head.span, hint=_UNDIVIDED)
+        for step in rule.steps:
+            if any(isinstance(node, Skolem) for node in walk(step.expression)):
+                what = f"the nulls of {step} would be made anew in every part"
+                yield Diagnostic("E541", what, step.span, hint=_UNDIVIDED)
+    for post in program.posts:
+        if post.predicate in program.outputs:
+            what = f"@post compares facts of {post.predicate} of different parts"
+            yield Diagnostic("E541", what, post.span, hint=f"{_UNDIVIDED}, or remove the annotation")
+
+
+def _blocked(stratum: Stratum, program: CheckedProgram, code: str) -> Diagnostic:
+    """The first recursive atom that no choice of places leaves in its part."""
+    best: tuple[int, CheckedRule, CheckedAtom] | None = None
+    for places in islice(_all_places(stratum, program), _CHOICES):
+        for number, rule in enumerate(stratum.rules):
+            if not any(_local(rule, x, places) for x in _candidates(rule, places[rule.head.predicate])):
+                if best is None or number > best[0]:
+                    best = number, rule, _leaving(rule, places)
+                break
+    names = ", ".join(_visible(stratum.predicates))
+    if best is None:
+        rule = stratum.rules[0]
+        return Diagnostic(code, f"{names} has no argument to divide it by", rule.head.span, hint=_UNDIVIDED)
+    _, rule, atom = best
+    verb = "cannot be divided" if code == "E541" else "is derived whole"
+    what = f"{names} {verb}: no argument of {atom} is copied to the same place of the head {rule.head}"
+    hint = f"start the recursion from one argument, as in p(X, Z) :- p(X, Y), step(Y, Z); or {_UNDIVIDED}"
+    return Diagnostic(code, what, atom.span if atom.span else rule.span, note=_INDEPENDENT, hint=hint)
+
+
+def _leaving(rule: CheckedRule, places: Mapping[str, Place]) -> CheckedAtom:
+    """First atom of the stratum without the variable that most atoms have at their places."""
+    here = [atom for atom in rule.body if atom.predicate in places]
+    kept = max(
+        _candidates(rule, places[rule.head.predicate]),
+        key=lambda x: sum(_holds(atom, places[atom.predicate], x) for atom in here),
+        default="",
+    )
+    return next((a for a in here if not _holds(a, places[a.predicate], kept)), rule.head)
+
+
+def _choices(stratum: Stratum, program: CheckedProgram) -> Iterator[dict[str, Place]]:
+    """Places of the predicates of a stratum by which all its rules are local."""
+    return _all_places(stratum, program, [*stratum.rules])
+
+
+def _all_places(
+    stratum: Stratum, program: CheckedProgram, rules: Sequence[CheckedRule] = ()
+) -> Iterator[dict[str, Place]]:
+    """Places of the predicates of a stratum by which `rules` are local."""
+    names = sorted(stratum.predicates)
+    needs = [{rule.head.predicate, *(a.predicate for a in rule.body)} & stratum.predicates for rule in rules]
+
+    def extended(places: dict[str, Place]) -> Iterator[dict[str, Place]]:
+        if len(places) == len(names):
+            yield places
+            return
+        name = names[len(places)]
+        for place in _options(name, stratum, program):
+            more = {**places, name: place}
+            decided = [
+                r for r, need in zip(rules, needs, strict=True) if name in need and need <= more.keys()
+            ]
+            if all(any(_local(r, x, more) for x in _candidates(r, more[r.head.predicate])) for r in decided):
+                yield from extended(more)
+
+    return extended({})
+
+
+def _options(predicate: str, stratum: Stratum, program: CheckedProgram) -> list[Place]:
+    keyed = program.keyed.get(predicate)
+    places: list[Place] = [
+        i for i in range(program.arities[predicate]) if keyed is None or i != keyed.position
+    ]
+    return places if stratum.recursive or keyed else [*places, "scattered"]
+
+
+def _candidates(rule: CheckedRule, place: Place) -> list[str]:
+    """Variables whose value the rule hands on to the place of its head."""
+    bound = {v for atom in rule.positives for v in atom.variables}
+    if rule.aggregation is not None:
+        bound &= set(rule.aggregation.group)
+    if not isinstance(place, int):
+        return sorted(bound)
+    term = rule.head.terms[place]
+    return [term.name] if isinstance(term, Variable) and term.name in bound else []
+
+
+def _local(rule: CheckedRule, x: str, places: Mapping[str, Place]) -> bool:
+    return all(_holds(atom, places[atom.predicate], x) for atom in rule.body if atom.predicate in places)
+
+
+def _holds(atom: CheckedAtom, place: Place, x: str) -> bool:
+    return isinstance(place, int) and atom.terms[place] == Variable(x)
+
+
+def _divided(plan: _Choice, stratum: Stratum, places: Mapping[str, Place]) -> _Choice | None:
+    """Extend a plan by a stratum that is divided."""
+    kept: dict[int, str] = {}
+    last = 1
+    for rule in stratum.rules:
+        local = [x for x in _candidates(rule, places[rule.head.predicate]) if _local(rule, x, places)]
+        stage, _, kept[id(rule)] = min((*_earliest(rule, x, plan), x) for x in local)
+        last = max(last, stage)
+    sent = {
+        (last, atom.predicate)
+        for rule in stratum.rules
+        for atom in rule.body
+        if 0 < plan.stages.get(atom.predicate, 0) < last and Variable(kept[id(rule)]) not in atom.terms
+    }
+    return plan._replace(
+        sent=plan.sent | sent,
+        last=max(plan.last, last),
+        scattered=plan.scattered + sum(place == "scattered" for place in places.values()),
+        places={**plan.places, **places},
+        stages={**plan.stages, **dict.fromkeys(places, last)},
+        kept={**plan.kept, **kept},
+    )
+
+
+def _earliest(rule: CheckedRule, x: str, plan: _Choice) -> tuple[int, int]:
+    """First stage in which a rule is local with x, and the number of derived atoms without x."""
+    stage, without = 1, 0
+    for atom in rule.body:
+        earlier = plan.stages.get(atom.predicate, 0)
+        if earlier:
+            stage = max(stage, earlier + (not _holds(atom, plan.places[atom.predicate], x)))
+            without += Variable(x) not in atom.terms
+    return stage, without
+
+
+def _whole(plan: _Choice, stratum: Stratum) -> _Choice | None:
+    """Extend a plan by a stratum that is derived whole, if all that it reads is."""
+    if any(plan.stages.get(atom.predicate, 0) for rule in stratum.rules for atom in rule.body):
+        return None
+    return plan._replace(
+        recursions=plan.recursions + stratum.recursive,
+        whole=plan.whole + len(stratum.predicates),
+        places={**plan.places, **dict.fromkeys(stratum.predicates, "whole")},
+        stages={**plan.stages, **dict.fromkeys(stratum.predicates, 0)},
+    )
+
+
+def _visible(predicates: Iterable[str]) -> list[str]:
+    """Sorted predicates, without internal ones."""
+    return sorted(p for p in predicates if not p.startswith("#"))
