@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -26,10 +27,21 @@ from kgreason.cli.commands import (
 from kgreason.cli.error_messages import finding
 from kgreason.cli.options import FORMATS, Format, argument, option, rule_files
 from kgreason.cli.run import aloud, complain, running, tell
-from kgreason.engine.limits import Limits
+from kgreason.engine.limits import MOST_PARTS as MOST
+from kgreason.engine.limits import Limits, Parts
 
 if TYPE_CHECKING:
+    from kgreason.language.check.checked_program import CheckedProgram
     from kgreason.language.check.program_checker import Examined
+
+
+def _number_of_parts(_: click.Context, __: click.Parameter, value: str | None) -> Parts | None:
+    """Value of --parts."""
+    if value is None or value == "auto":
+        return cast(Parts | None, value)
+    if not value.isdecimal() or not 1 <= int(value) <= MOST:
+        raise click.BadParameter(f"{value!r} is no number from 1 to {MOST:,}, and not auto")
+    return int(value)
 
 
 FUNCTIONS = option("--functions FILE.py", list[Path], "Python file with @kgreason.function definitions.")
@@ -56,11 +68,12 @@ LIMITS = (
 @command(
     argument("files", list[Path], "FILE", "Rule files.", shell_complete=rule_files),
     option("--explain", bool, "Show positions of labelled nulls, and the effect of each rule on them."),
+    option("--parts", bool, "Show how reason --parts divides the predicates, or why it does not."),
     FUNCTIONS,
     options.ALLOW_FILES,
     options.AS_JSON,
 )
-def check(files: list[Path], explain: bool, functions: Sequence[Path], as_json: bool) -> int:
+def check(files: list[Path], explain: bool, parts: bool, functions: Sequence[Path], as_json: bool) -> int:
     """Print errors of rule files, their fragment, whether they commute, and what anonymize would refuse."""
     from kgreason.data.fact_writing import examine_whole
     from kgreason.reasoning.api import load_functions
@@ -74,10 +87,12 @@ def check(files: list[Path], explain: bool, functions: Sequence[Path], as_json: 
     for file in files:
         tell_alike(file)
     if as_json:
-        print_json({"format": 1, "files": [_examined(file, found[file]) for file in found]})
+        print_json({"format": 1, "files": [_examined(file, found[file], parts=parts) for file in found]})
     else:
         for file, examined in found.items():
             _print_examined(file, examined, explain=explain)
+            if parts and examined.program is not None:
+                _print_parts(file, examined.program)
     return int(any(d.severity == "error" for examined in found.values() for d in examined.diagnostics))
 
 
@@ -125,6 +140,20 @@ def _print_examined(file: Path, found: Examined, *, explain: bool) -> None:
         print(render_all(refused, found.sources))
 
 
+def _print_parts(file: Path, program: CheckedProgram) -> None:
+    """Print how the predicates of a program are divided, or why they are not."""
+    from kgreason.reasoning.in_parts import plan_parts
+
+    division, why = plan_parts(program)
+    if division is None:
+        print(f"{hidden(str(file))}: reason --parts refuses these rules:")
+    else:
+        print(f"{hidden(str(file))}: parts")
+        print(textwrap.indent(str(division), "  "))
+    if why:
+        print(render_all(why, program.sources))
+
+
 def _refused(found: Examined) -> tuple[Sequence[Diagnostic], bool]:
     """Why anonymize refuses rules about a graph, and whether only data for edges are lacking."""
     # Rules about sensitive links are for attackers: they are not examined.
@@ -140,10 +169,18 @@ def _refused(found: Examined) -> tuple[Sequence[Diagnostic], bool]:
     return (*refused, *missing), not refused
 
 
-def _examined(file: Path, found: Examined) -> dict[str, object]:
+def _examined(file: Path, found: Examined, *, parts: bool) -> dict[str, object]:
     """The report on a rule file, for JSON."""
     from kgreason.isomorphism.assessment import commutation
+    from kgreason.reasoning.in_parts import plan_parts
 
+    more: dict[str, object] = {}
+    if parts and found.program:
+        division, why = plan_parts(found.program)
+        more["parts"] = {
+            "plan": str(division).splitlines() if division else None,
+            "findings": _told(file, why),
+        }
     commutes = commutation(found.program) if found.program else None
     return {
         "file": hidden(str(file)),
@@ -151,6 +188,7 @@ def _examined(file: Path, found: Examined) -> dict[str, object]:
         "commutes": str(commutes) if commutes else None,
         "findings": _told(file, found.diagnostics),
         "anonymize": _told(file, _refused(found)[0]),
+        **more,
     }
 
 
@@ -221,6 +259,12 @@ def _format_input() -> tuple[bool, str]:
         Format,
         f"Format of the files in DIR: {FORMATS}; default csv.",
     ),
+    option(
+        "--parts N",
+        str,
+        "Derive and write the facts in N parts, or auto: as the memory allows.",
+        callback=_number_of_parts,
+    ),
     *LIMITS,
     option("--stats", bool, "Print the totals: facts, rounds, time, memory."),
     option("--profile", bool, "Print what each rule did in each round, and the costliest joins."),
@@ -232,6 +276,7 @@ def reason(
     output: Sequence[str],
     out: Path | None,
     format: Format | None,
+    parts: Parts | None,
     functions: Sequence[Path],
     stats: bool,
     profile: bool,
@@ -248,6 +293,13 @@ def reason(
     limits = Limits(depth=bounds["depth"], rounds=bounds["rounds"], memory=bounds["memory_limit"])
     read, written_as = sources(data), format or "csv"
     program = load_rules(rules, functions, read)
+    if parts is not None:
+        if out is None:
+            raise click.BadParameter("needs --out DIR, the folder of the files", param_hint="--parts")
+        if profile:
+            raise click.BadParameter("choose it or --parts, not both", param_hint="--profile")
+        _reason_in_parts(program, read, out, parts, written_as, output, limits, stats=stats, as_json=as_json)
+        return 0
     check_outputs(program, output or None, folder=out, format=written_as, read=read)
     recorder, facts = Recorder(profile=profile), None
     with limited(limits.memory):
@@ -267,7 +319,8 @@ def reason(
             if profile and recorder.stats is not None:
                 terminal.print_profile(recorder.stats)
             if stats and recorder.stats is not None:
-                terminal.print_stats(recorder.stats, facts)
+                counts = {p: facts.count(p) for p in facts.tables} if facts is not None else None
+                terminal.print_stats(recorder.stats, counts)
         unwritten = [p for p in result.predicates if p not in dict(written)]
         if as_json:
             print_json(result.as_dict(unwritten, profile=profile))
@@ -280,6 +333,44 @@ def reason(
         for predicate, target in written:
             print(f"{target.file}: {counted(result.facts.count(predicate), 'fact')}")
         return 0
+
+
+def _reason_in_parts(
+    program: CheckedProgram,
+    read: Mapping[str, Any],
+    out: Path,
+    parts: Parts,
+    format: str,
+    output: Sequence[str],
+    limits: Limits,
+    *,
+    stats: bool,
+    as_json: bool,
+) -> None:
+    from kgreason.reasoning.in_parts import plan_parts, reason_in_parts
+
+    _, why = plan_parts(program, output or None)
+    warn([diagnostic for diagnostic in why if diagnostic.severity == "warning"], program)
+    with terminal.progress() as bar:
+        written = reason_in_parts(
+            program,
+            read,
+            out,
+            parts=parts,
+            format=format,
+            outputs=output or None,
+            limits=limits,
+            progress=bar,
+        )
+    if stats:
+        terminal.print_stats(written.stats, written.counts)
+    if as_json:
+        print_json(written.as_dict())
+        return
+    for stage, number in written.parts.items():
+        tell(f"stage {stage}: {counted(number, 'part')}")
+    for predicate, target in written.targets:
+        print(f"{target.file}: {counted(written.counts[predicate], 'fact')}")
 
 
 @command(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from time import monotonic
@@ -173,14 +173,13 @@ def print_facts(facts: Facts, predicates: Iterable[str]) -> None:
             print(f"{Atom(predicate, tuple(Constant(v) for v in row))}.")
 
 
-def print_stats(stats: Stats, facts: Facts | None = None) -> None:
-    """Print the totals of an evaluation, on standard error; without `facts` it has failed."""
+def print_stats(stats: Stats, counts: Mapping[str, int] | None = None) -> None:
+    """Print the totals of an evaluation, on standard error; without `counts` of facts it has failed."""
     seconds, strata = max(stats.seconds, 1e-9), len(stats.strata)
     walks = sum(stratum.walks for stratum in stats.strata)
     found = "none, for the run did not end"
-    if facts is not None:
-        total = sum(table.length for table in facts.tables.values())
-        found = f"{total:,} of {', '.join(facts.tables)}"
+    if counts is not None:
+        found = f"{sum(counts.values()):,} of {', '.join(counts)}"
     walked = f", and {_many(walks, 'walk')}" if walks else ""
     lines = {
         "facts": found,

@@ -21,8 +21,9 @@ class Functions(NamedTuple):
     """Functions of a format, each as its module below `kgreason.data.formats` and its name.
 
     `write` writes a file or, of databases, opens one to write tables; `beside` writes the file beside that of the
-    facts; `columns` returns the column names of an existing file; `check` checks a query without its database; and
-    `package` is an optional package that is needed for writing.
+    facts; `columns` returns the column names of an existing file; `check` checks a query without its database;
+    `package` is an optional package that is needed for writing; and `stream` opens a file for facts that are written
+    piece by piece.
     """
 
     read: str
@@ -31,9 +32,17 @@ class Functions(NamedTuple):
     columns: str = ""
     check: str = ""
     package: str = ""
+    stream: str = ""
 
 
-_DELIMITED = ("delimited.write_delimited", "", "delimited.delimited_columns")
+_DELIMITED = (
+    "delimited.write_delimited",
+    "",
+    "delimited.delimited_columns",
+    "",
+    "",
+    "delimited.delimited_stream",
+)
 _LABELS = "vertex_names.write_labels"
 FUNCTIONS = {
     "csv": Functions("delimited.read_csv", *_DELIMITED),
@@ -45,7 +54,12 @@ FUNCTIONS = {
     "graphml": Functions("graphml.read_graphml", "graphml.write_graphml"),
     "net": Functions("pajek.read_pajek", "pajek.write_pajek"),
     "neo4j": Functions("neo4j.read_neo4j", "neo4j.write_neo4j", "neo4j.write_nodes"),
-    "parquet": Functions("parquet.read_parquet", "parquet.write_parquet", columns="parquet.parquet_columns"),
+    "parquet": Functions(
+        "parquet.read_parquet",
+        "parquet.write_parquet",
+        columns="parquet.parquet_columns",
+        stream="parquet.parquet_stream",
+    ),
     "json": Functions("json_rows.read_json", "json_rows.write_json", columns="json_rows.json_columns"),
     "sqlite": Functions("sqlite.read_sqlite", "sqlite.write_sqlite", check="sqlite.check_sqlite"),
     "duckdb": Functions(

@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
+
+Parts = int | Literal["auto"]
+"""Number of parts in which facts are derived; ``"auto"``: as the memory allows."""
+
+MOST_PARTS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ import csv
 import io
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -347,29 +348,46 @@ def _start(text: str) -> str:
 
 def write_delimited(path: Path, facts: Facts, predicate: str, names: Sequence[str], target: Target) -> None:
     """Write a header line and one line per fact, in UTF-8; strings are quoted."""
+    with delimited_stream(path, predicate, names, target) as write:
+        write(facts)
+
+
+@contextmanager
+def delimited_stream(
+    path: Path, predicate: str, names: Sequence[str], target: Target
+) -> Iterator[Callable[[Facts], None]]:
+    """Open a file for facts that are written piece by piece; the function must be called at least once."""
     options = target.options
     delimiter = _delimiter(target)
     quoting = _QUOTING.get(options.get("quotemode", "needed").lower(), "needed")
     header = options.get("useheaders", "true").lower() != "false"
     null_string = options.get("nullstring")
-
-    def write(value: Value) -> str:
-        return null_string if null_string is not None and isinstance(value, Null) else text(value)
-
-    columns = (columns_of(p, predicate, {Kind.DATE, *NESTED}, write) for p in fact_chunks(facts, predicate))
-    tables = (pa.Table.from_arrays(some, names=list(names)) for some in columns)
-    first = next(tables)
     bare = header and quoting == "none"  # Arrow always quotes column names
     settings = arrow_csv.WriteOptions(
         include_header=header and not bare, delimiter=delimiter, quoting_style=quoting
     )
+
+    def shown(value: Value) -> str:
+        return null_string if null_string is not None and isinstance(value, Null) else text(value)
+
     try:
-        with path.open("wb") as stream:
+        with ExitStack() as stack:
+            stream = stack.enter_context(path.open("wb"))
             if bare:
                 stream.write((delimiter.join(names) + "\n").encode())
-            with arrow_csv.CSVWriter(stream, first.schema, write_options=settings) as writer:
-                for table in itertools.chain([first], tables):
+            writer: Any = None
+
+            def write(facts: Facts) -> None:
+                nonlocal writer
+                for chunk in fact_chunks(facts, predicate):
+                    columns = columns_of(chunk, predicate, {Kind.DATE, *NESTED}, shown)
+                    table = pa.Table.from_arrays(columns, names=list(names))
+                    if writer is None:
+                        writer = arrow_csv.CSVWriter(stream, table.schema, write_options=settings)
+                        stack.enter_context(writer)
                     writer.write_table(table)
+
+            yield write
     except pa.ArrowInvalid as error:
         what = f"cannot be written without quotes: {error}"
         raise DataError(str(target.path), what, hint="leave out quoteMode=NONE") from error

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from itertools import chain
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -74,13 +73,29 @@ def _longest(path: Path, file: Any) -> int:
     return longest
 
 
-def write_parquet(path: Path, facts: Facts, predicate: str, names: Sequence[str], _: Target) -> None:
+def write_parquet(path: Path, facts: Facts, predicate: str, names: Sequence[str], target: Target) -> None:
     """Write typed columns; see `kgreason.data.fact_columns.facts_to_arrow`."""
-    tables = (facts_to_arrow(chunk, predicate, names) for chunk in fact_chunks(facts, predicate))
-    first = next(tables)
-    with pq.ParquetWriter(path, first.schema) as writer:
-        for table in chain([first], tables):
-            writer.write_table(table)
+    with parquet_stream(path, predicate, names, target) as write:
+        write(facts)
+
+
+@contextmanager
+def parquet_stream(
+    path: Path, predicate: str, names: Sequence[str], _: Target
+) -> Iterator[Callable[[Facts], None]]:
+    """Open a file for facts that are written piece by piece; the function must be called at least once."""
+    with ExitStack() as stack:
+        writer: Any = None
+
+        def write(facts: Facts) -> None:
+            nonlocal writer
+            for chunk in fact_chunks(facts, predicate):
+                table = facts_to_arrow(chunk, predicate, names)
+                if writer is None:
+                    writer = stack.enter_context(pq.ParquetWriter(path, table.schema))
+                writer.write_table(table)
+
+        yield write
 
 
 def parquet_columns(target: Target) -> tuple[str, ...] | None:

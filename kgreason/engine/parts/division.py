@@ -33,9 +33,7 @@ Place = int | Literal["scattered", "whole"]
 _PLANS = 32  # plans of the first strata that are extended to the next stratum, the best ones
 _CHOICES = 64  # choices of places that are examined for the reason why none is possible
 
-_INDEPENDENT = (
-    "parts are independent if every rule of a recursion copies one argument of its recursive atoms to its head"
-)
+_INDEPENDENT = "every rule of a divided recursion copies one argument of its recursive atoms to its head"
 _UNDIVIDED = "derive these predicates without --parts"
 
 

@@ -7,14 +7,14 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from time import perf_counter
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from kgreason.base import memory
 from kgreason.base.errors import MemoryLimitError, ProgramError
 from kgreason.base.progress import SILENT, Progress
 from kgreason.engine.chase.constraints import deny
 from kgreason.engine.chase.nulls import Nulls
-from kgreason.engine.limits import Limits
+from kgreason.engine.limits import Limits, Parts
 from kgreason.engine.parts.division import Division
 from kgreason.engine.parts.slices import HASHES, FactFiles, Hashing, Slices, common
 from kgreason.engine.parts.stage_programs import Copies, Stage, divided, stages, undivided, with_copies
@@ -32,7 +32,6 @@ from kgreason.engine.seminaive.separable_walks import KeptGraphs
 from kgreason.engine.statistics import RuleStats, Stats, StratumStats, visible
 from kgreason.language.check.checked_program import CheckedProgram
 
-Parts = int | Literal["auto"]
 Receive = Callable[[str, Table], None]
 Read = Slices | FactFiles
 
@@ -195,8 +194,9 @@ def evaluate_in_parts(
     parts
         Number of parts, at least 1; ``"auto"``: parts as large as fit into a quarter of the free memory.
     receive
-        Called with a goal and the table of some of its facts, coded with the symbols of `facts`. No fact is passed
-        twice. Facts of a goal with collections or values of several types are passed at once.
+        Called with a goal and the table of some of its facts, coded with the symbols of `facts`; at least once for each
+        goal. No fact is passed twice. Facts of a goal without arguments, or with collections or values of several
+        types, are passed at once.
     folder
         Existing folder for the facts of earlier stages.
 
@@ -254,6 +254,7 @@ class _Run:
         self.stages = stages(division, copies)
         self.parts: dict[int, int] = {}
         self.stats: list[StratumStats] = []
+        self._passed: set[str] = set()
         self._division, self._goals, self._receive = division, goals, receive
         self._limits, self._progress, self._folder = limits, progress, folder
         self._symbols = facts.symbols
@@ -360,23 +361,25 @@ class _Run:
                 continue
             done += 1
             ranges.adapt(high - low, sum(8 * r.count * r.arity for r in found.values()))
-            for predicate, relation in found.items():
-                self._keep(predicate, relation)
+            while found:
+                self._keep(*found.popitem())
         self.parts[run.stage.number] = done
 
     def _keep(self, predicate: str, relation: Relation) -> None:
         """Pass the facts of a part on, to files and to the receiver."""
-        if predicate in self._goals and not self._late(predicate):
-            self._pass_on(predicate, relation)
         files = [file for (name, _, _), file in self._files.items() if name == predicate]
         if files and relation.count:
             rows = relation.rows(Part.ALL).copy()
             for file in files:
                 file.append(rows)
+        if predicate in self._goals and not self._late(predicate):
+            relation.transpose()
+            self._pass_on(predicate, relation)
 
     def _pass_on(self, predicate: str, relation: Relation) -> None:
         if relation.count:
             kinds = self._tables[predicate]
+            self._passed.add(predicate)
             self._receive(predicate, table(predicate, relation, kinds, self._kinds, self._symbols))
 
     def _complete(self, predicate: str) -> Relation:
@@ -402,7 +405,7 @@ class _Run:
         return Slices(columns, position, Hashing(self._tables[predicate][position], hashed, self._symbols))
 
     def finish(self) -> None:
-        """Pass on the goals whose facts are given, or complete only now."""
+        """Pass on the goals whose facts are given, or complete only now, and those without facts."""
         for goal in self._goals:
             if goal not in self._division.places:
                 self._pass_on(goal, self._relations[goal])
@@ -413,6 +416,10 @@ class _Run:
                 for i in range(number):
                     rows = file.rows(HASHES * i // number, HASHES * (i + 1) // number)
                     self._pass_on(goal, self._loaded(goal, rows))
+        for goal in self._goals:
+            if goal not in self._passed:
+                kinds = self._tables[goal]
+                self._receive(goal, Table.of(kinds, Relation(len(kinds)).rows(Part.ALL)))
 
 
 def _arities(copies: Copies, kinds: Kinds) -> dict[str, int]:
