@@ -2,8 +2,8 @@
 
 Each derived predicate is divided by an argument, its *place*: a part derives the facts whose value there belongs to the
 part. A non-recursive predicate may be *scattered* instead: any part may derive any of its facts, and duplicates are
-removed afterwards. Other predicates are derived *whole*, before all parts. Predicates are derived in *stages*; a stage
-reads the complete facts of earlier stages like input.
+removed afterwards. Other predicates are derived *whole*. Predicates are derived in *stages*: first those derived whole,
+then the parts of the others, one after another. A stage reads the complete facts of earlier stages like input.
 
 A rule is local if one variable X has these properties: every body atom derived in the same stage, negated or not, has X
 at its place; the head has X at its place, or is scattered; and X belongs to the group of the aggregate. By induction
@@ -24,11 +24,18 @@ from itertools import islice
 from typing import Literal, NamedTuple
 
 from kgreason.base.errors import Diagnostic
+from kgreason.engine.plan.ir import inputs
 from kgreason.language.check.checked_program import CheckedAtom, CheckedProgram, CheckedRule, Stratum
 from kgreason.language.check.expressions import walk
 from kgreason.language.syntax.syntax_tree import Skolem, Variable
 
 Place = int | Literal["scattered", "whole"]
+
+PARTIAL = "#partial"
+"""Beginning of the names of predicates with the aggregates of single parts."""
+
+PART = "#part"
+"""Predicate with one fact, the number of the part."""
 
 _PLANS = 32  # plans of the first strata that are extended to the next stratum, the best ones
 _CHOICES = 64  # choices of places that are examined for the reason why none is possible
@@ -38,7 +45,7 @@ _UNDIVIDED = "derive these predicates without --parts"
 
 
 class Division(NamedTuple):
-    """Places and stages of the derived predicates of a program; stage 0 is that of the predicates derived whole.
+    """Places and stages, from 1 on, of the derived predicates of a program.
 
     `kept` has, by the identity of a rule, the variable whose value stays within a part.
     """
@@ -53,28 +60,46 @@ class Division(NamedTuple):
         """Predicates derived whole."""
         return tuple(_visible(p for p, place in self.places.items() if place == "whole"))
 
+    @property
+    def last(self) -> int:
+        """Number of stages."""
+        return max(self.stages.values(), default=0)
+
+    def divides(self, predicate: str) -> bool:
+        """Whether a predicate is derived in parts."""
+        return self.places.get(predicate, "whole") != "whole"
+
     def __str__(self) -> str:
-        lines = [f"whole: {', '.join(self.whole)}"] if self.whole else []
-        for stage in range(1, max(self.stages.values(), default=0) + 1):
+        lines = []
+        for stage in range(1, self.last + 1):
             names = _visible(p for p, s in self.stages.items() if s == stage)
+            names.sort(key=self.divides)
             if names:
                 lines.append(f"stage {stage}: {', '.join(map(self._placed, names))}")
         return "\n".join(lines)
 
     def _placed(self, predicate: str) -> str:
         place = self.places[predicate]
-        return f"{predicate} by argument {place + 1}" if isinstance(place, int) else f"{predicate} scattered"
+        return f"{predicate} by argument {place + 1}" if isinstance(place, int) else f"{predicate} {place}"
 
 
 class _Choice(NamedTuple):
-    """Division of the first strata; plans are compared by `cost`."""
+    """Division of the first strata; plans are compared by `cost`.
 
-    # whole recursions; (stage, predicate) for derived facts that every part of a stage reads; whole predicates; stages;
-    # scattered predicates
+    Attributes
+    ----------
+    recursions, whole, scattered
+        Numbers of recursions and of predicates derived whole, and of scattered predicates.
+    sent
+        (stage, predicate) of derived facts that are read as a whole.
+    exchanged
+        (stage, predicate, position, arity) of derived facts that are read by the values at another position.
+    """
+
     recursions: int
     sent: frozenset[tuple[int, str]]
     whole: int
-    last: int
+    exchanged: frozenset[tuple[int, str, int, int]]
     scattered: int
     places: Mapping[str, Place]
     stages: Mapping[str, int]
@@ -82,37 +107,53 @@ class _Choice(NamedTuple):
 
     @property
     def cost(self) -> tuple[int, ...]:
-        return self.recursions, len(self.sent), self.whole, self.last, self.scattered
+        exchanged = sum(arity for *_, arity in self.exchanged)
+        return self.recursions, len(self.sent), self.whole, exchanged, self._last, self.scattered
+
+    @property
+    def _last(self) -> int:
+        return max(self.stages.values(), default=0)
+
+    def complete(self, predicate: str) -> int:
+        """First stage in which all facts of a predicate can be read."""
+        return self.stages.get(predicate, 1) + self.divides(predicate)
+
+    def divides(self, predicate: str) -> bool:
+        return self.places.get(predicate, "whole") != "whole"
 
 
-def divide(program: CheckedProgram) -> Division | None:
+def divide(program: CheckedProgram) -> tuple[Division, tuple[int, ...]] | None:
     """Choose places and stages; `None` if no predicate can be divided (see `reasons`).
 
-    The plan has the fewest recursions derived whole; among those, the fewest derived predicates that every part reads
-    whole, then the fewest predicates derived whole, stages, and scattered predicates.
+    The plan has the fewest recursions derived whole; among those, the fewest derived predicates that are read whole,
+    then the fewest predicates derived whole, the fewest columns that are read by the values at another position, the
+    fewest stages, and the fewest scattered predicates. Returns the division and these numbers.
 
     Examples
     --------
     >>> from kgreason.language.check.program_checker import load_text
     >>> reach = "reach(X, Y) :- edge(X, Y). reach(X, Z) :- reach(X, Y), edge(Y, Z)."
-    >>> print(divide(load_text(f"{reach} indegree(Y, N) :- reach(X, Y), N = count(X).")))
+    >>> division, _ = divide(load_text(f"{reach} indegree(Y, N) :- reach(X, Y), N = count(X)."))
+    >>> print(division)
     stage 1: reach by argument 1
     stage 2: indegree by argument 1
     """
     if any(_refusals(program)):
         return None
-    plans = [_Choice(0, frozenset(), 0, 0, 0, {}, {}, {})]
+    best = _plan(program)
+    if not any(map(best.divides, best.places)):
+        return None
+    return Division(program, best.places, best.stages, best.kept), best.cost
+
+
+def _plan(program: CheckedProgram) -> _Choice:
+    plans = [_Choice(0, frozenset(), 0, frozenset(), 0, {}, {}, {})]
     for stratum in program.strata:
         choices = list(_choices(stratum, program))
-        extended = [
-            p for plan in plans for places in choices if (p := _divided(plan, stratum, places)) is not None
-        ]
-        extended += [p for plan in plans if (p := _whole(plan, stratum)) is not None]
+        extended = [_divided(plan, stratum, places) for plan in plans for places in choices]
+        extended += [_whole(plan, stratum) for plan in plans]
         plans = sorted(extended, key=lambda plan: plan.cost)[:_PLANS]
-    if not plans or not any(plans[0].stages.values()):
-        return None
-    best = plans[0]
-    return Division(program, best.places, best.stages, best.kept)
+    return plans[0]
 
 
 def reasons(program: CheckedProgram, division: Division | None) -> tuple[Diagnostic, ...]:
@@ -121,7 +162,8 @@ def reasons(program: CheckedProgram, division: Division | None) -> tuple[Diagnos
     if refused:
         return refused
     code = "E541" if division is None else "W516"
-    strata = [s for s in program.strata if next(_choices(s, program), None) is None]
+    wanted = [s for s in program.strata if s.recursive or division is None]
+    strata = [s for s in wanted if next(_choices(s, program), None) is None]
     return tuple(_blocked(stratum, program, code) for stratum in strata)
 
 
@@ -212,9 +254,14 @@ def _options(predicate: str, stratum: Stratum, program: CheckedProgram) -> list[
 
 def _candidates(rule: CheckedRule, place: Place) -> list[str]:
     """Variables whose value the rule hands on to the place of its head."""
-    bound = {v for atom in rule.positives for v in atom.variables}
-    if rule.aggregation is not None:
-        bound &= set(rule.aggregation.group)
+    bound = {v for atom in rule.positives if atom.predicate != PART for v in atom.variables}
+    aggregation = rule.aggregation
+    if aggregation is not None:
+        group, contributors = inputs(aggregation)
+        if not rule.head.predicate.startswith(PARTIAL):
+            bound &= set(group)
+        elif contributors:  # those of different parts must be different
+            bound &= {*group, *contributors}
     if not isinstance(place, int):
         return sorted(bound)
     term = rule.head.terms[place]
@@ -229,26 +276,30 @@ def _holds(atom: CheckedAtom, place: Place, x: str) -> bool:
     return isinstance(place, int) and atom.terms[place] == Variable(x)
 
 
-def _divided(plan: _Choice, stratum: Stratum, places: Mapping[str, Place]) -> _Choice | None:
-    """Extend a plan by a stratum that is divided."""
+def _divided(plan: _Choice, stratum: Stratum, places: Mapping[str, Place]) -> _Choice:
+    """Extend a plan by a stratum that is derived in parts."""
     kept: dict[int, str] = {}
-    last = 1
+    stage = 1
     for rule in stratum.rules:
         local = [x for x in _candidates(rule, places[rule.head.predicate]) if _local(rule, x, places)]
-        stage, _, kept[id(rule)] = min((*_earliest(rule, x, plan), x) for x in local)
-        last = max(last, stage)
-    sent = {
-        (last, atom.predicate)
-        for rule in stratum.rules
-        for atom in rule.body
-        if 0 < plan.stages.get(atom.predicate, 0) < last and Variable(kept[id(rule)]) not in atom.terms
-    }
+        earliest, _, kept[id(rule)] = min((*_earliest(rule, x, plan), x) for x in local)
+        stage = max(stage, earliest)
+    sent, exchanged = set[tuple[int, str]](), set[tuple[int, str, int, int]]()
+    for rule in stratum.rules:
+        x = Variable(kept[id(rule)])
+        for atom in rule.body:
+            if not plan.divides(atom.predicate) or plan.stages[atom.predicate] == stage or _partial(atom):
+                continue
+            if x in atom.terms:
+                exchanged.add((stage, atom.predicate, atom.terms.index(x), len(atom.terms)))
+            else:
+                sent.add((stage, atom.predicate))
     return plan._replace(
         sent=plan.sent | sent,
-        last=max(plan.last, last),
+        exchanged=plan.exchanged | exchanged,
         scattered=plan.scattered + sum(place == "scattered" for place in places.values()),
         places={**plan.places, **places},
-        stages={**plan.stages, **dict.fromkeys(places, last)},
+        stages={**plan.stages, **dict.fromkeys(places, stage)},
         kept={**plan.kept, **kept},
     )
 
@@ -257,23 +308,32 @@ def _earliest(rule: CheckedRule, x: str, plan: _Choice) -> tuple[int, int]:
     """First stage in which a rule is local with x, and the number of derived atoms without x."""
     stage, without = 1, 0
     for atom in rule.body:
-        earlier = plan.stages.get(atom.predicate, 0)
-        if earlier:
-            stage = max(stage, earlier + (not _holds(atom, plan.places[atom.predicate], x)))
-            without += Variable(x) not in atom.terms
+        if not plan.divides(atom.predicate):
+            stage = max(stage, plan.complete(atom.predicate))
+            continue
+        local = _holds(atom, plan.places[atom.predicate], x)
+        stage = max(stage, plan.stages[atom.predicate] if local else plan.complete(atom.predicate))
+        without += Variable(x) not in atom.terms
     return stage, without
 
 
-def _whole(plan: _Choice, stratum: Stratum) -> _Choice | None:
-    """Extend a plan by a stratum that is derived whole, if all that it reads is."""
-    if any(plan.stages.get(atom.predicate, 0) for rule in stratum.rules for atom in rule.body):
-        return None
+def _whole(plan: _Choice, stratum: Stratum) -> _Choice:
+    """Extend a plan by a stratum that is derived whole."""
+    atoms = [atom for rule in stratum.rules for atom in rule.body]
+    stage = max((plan.complete(atom.predicate) for atom in atoms), default=1)
+    sent = {(stage, a.predicate) for a in atoms if plan.divides(a.predicate) and not _partial(a)}
     return plan._replace(
         recursions=plan.recursions + stratum.recursive,
+        sent=plan.sent | sent,
         whole=plan.whole + len(stratum.predicates),
         places={**plan.places, **dict.fromkeys(stratum.predicates, "whole")},
-        stages={**plan.stages, **dict.fromkeys(stratum.predicates, 0)},
+        stages={**plan.stages, **dict.fromkeys(stratum.predicates, stage)},
     )
+
+
+def _partial(atom: CheckedAtom) -> bool:
+    """Whether an atom reads aggregates of parts, which are few."""
+    return atom.predicate.startswith(PARTIAL)
 
 
 def _visible(predicates: Iterable[str]) -> list[str]:

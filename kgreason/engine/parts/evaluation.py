@@ -9,13 +9,15 @@ from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple
 
+import numpy as np
+
 from kgreason.base import memory
 from kgreason.base.errors import MemoryLimitError, ProgramError
 from kgreason.base.progress import SILENT, Progress
 from kgreason.engine.chase.constraints import deny
 from kgreason.engine.chase.nulls import Nulls
 from kgreason.engine.limits import Limits, Parts
-from kgreason.engine.parts.division import Division
+from kgreason.engine.parts.division import PART, Division
 from kgreason.engine.parts.slices import HASHES, FactFiles, Hashing, Slices, common
 from kgreason.engine.parts.stage_programs import Copies, Stage, divided, stages, undivided, with_copies
 from kgreason.engine.plan.ir import Part, StratumPlan
@@ -92,7 +94,9 @@ class StageEvaluation:
 
     def part(self, low: int, high: int, progress: Progress = SILENT) -> dict[str, Relation]:
         """Relations of the predicates that the stage derives, for values with a hash in [low, high)."""
-        relations = dict(self._relations)
+        relations = {**self._relations, PART: Relation(1)}
+        relations[PART].load(np.array([[low]]), distinct=True)
+        relations[PART].settle()
         for name, slices in self._slices.items():
             rows = slices.rows(low, high)
             relations[name] = Relation(rows.shape[1])
@@ -258,10 +262,8 @@ class _Run:
         self._division, self._goals, self._receive = division, goals, receive
         self._limits, self._progress, self._folder = limits, progress, folder
         self._symbols = facts.symbols
-        self._program = replace(
-            division.program, arities={**division.program.arities, **_arities(copies, kinds)}
-        )
-        self._kinds = replace(with_copies(kinds, copies), arities=self._program.arities)
+        self._kinds = with_copies(kinds, copies)
+        self._program = replace(division.program, arities=self._kinds.arities)
         self._tables = self._kinds.tables()
         self._relations = self._given(facts, copies)
         self._files = {wanted: self._file(wanted) for wanted in self._wanted()}
@@ -300,9 +302,9 @@ class _Run:
         wanted: list[Wanted] = []
         for stage in self.stages:
             for name, hashed in self._hashed(stage).items():
-                if self._division.stages.get(stage.slices[name][0], 0):
+                if self._division.divides(stage.slices[name][0]):
                     wanted.append((*stage.slices[name], hashed))
-            wanted += [self._any(p, wanted) for p in sorted(stage.whole) if self._division.stages.get(p, 0)]
+            wanted += [self._any(p, wanted) for p in sorted(stage.whole) if self._division.divides(p)]
         wanted += [self._any(p, wanted) for p in self._goals if self._late(p)]
         return list(dict.fromkeys(wanted))
 
@@ -313,7 +315,7 @@ class _Run:
 
     def _late(self, predicate: str) -> bool:
         """Whether the facts of a goal are complete only after all parts."""
-        if not self._division.stages.get(predicate, 0):
+        if not self._division.divides(predicate):
             return False
         return self._division.places[predicate] == "scattered" or not NESTED.isdisjoint(
             self._tables[predicate]
@@ -330,7 +332,7 @@ class _Run:
     def evaluate(self, stage: Stage, parts: Parts) -> None:
         """Derive the facts of a stage."""
         names = ", ".join(visible(sorted(stage.predicates)))
-        self._progress.step(f"Deriving {names}" + (" in parts" if stage.number else ""), unit="facts")
+        self._progress.step(f"Deriving {names}" + ("" if stage.once else " in parts"), unit="facts")
         run = StageEvaluation(
             stage,
             self._program,
@@ -340,7 +342,7 @@ class _Run:
             self._symbols,
             self._limits,
         )
-        if not stage.number:
+        if stage.once:
             self._relations.update(run.part(0, HASHES, self._progress))
             for predicate in stage.predicates.intersection(self._goals):
                 self._pass_on(predicate, self._relations[predicate])
@@ -398,7 +400,7 @@ class _Run:
     def _slices(self, stage: Stage, name: str) -> Read:
         predicate, position = stage.slices[name]
         hashed = self._hashed(stage)[name]
-        if self._division.stages.get(predicate, 0):
+        if self._division.divides(predicate):
             return self._files[predicate, position, hashed]
         relation = self._relations[predicate]
         columns = [relation.column(i) for i in range(relation.arity)]
@@ -420,7 +422,3 @@ class _Run:
             if goal not in self._passed:
                 kinds = self._tables[goal]
                 self._receive(goal, Table.of(kinds, Relation(len(kinds)).rows(Part.ALL)))
-
-
-def _arities(copies: Copies, kinds: Kinds) -> dict[str, int]:
-    return {name: kinds.arities[copies.predicate(name)] for name in copies.predicates}

@@ -12,9 +12,11 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from kgreason.base.errors import Diagnostic
-from kgreason.engine.parts.division import Division, divide, reasons
+from kgreason.engine.parts.division import PART, PARTIAL, Division, divide, reasons
+from kgreason.engine.plan.ir import plain
 from kgreason.engine.plan.separable_strata import doubling
 from kgreason.engine.plan.static_kinds import Kinds
+from kgreason.engine.relations.fact_tables import Kind
 from kgreason.language.check.checked_program import (
     CheckedAtom,
     CheckedProgram,
@@ -28,13 +30,14 @@ from kgreason.language.syntax.syntax_tree import Variable
 
 
 class Stage(NamedTuple):
-    """Rules evaluated in one pass over the parts.
+    """Rules evaluated in one pass over the parts; or once, before the parts of the stage of the same number.
 
     `whole` are the predicates that every part reads completely, and `slices` the position by which each slice is taken
-    from its predicate. Stage 0 is evaluated once; it has no slices.
+    from its predicate.
     """
 
     number: int
+    once: bool
     strata: tuple[Stratum, ...]
     whole: frozenset[str]
     slices: Mapping[str, Position]
@@ -50,45 +53,50 @@ class Stage(NamedTuple):
 class Copies:
     """Rules and predicates made for a division, and what each is made from.
 
-    A rule, by its identity, is made from a rule with the same variables; or, if it copies the facts of a predicate,
-    from that predicate, whose arguments are its variables V0, V1, ...
+    Attributes
+    ----------
+    rules
+        By the identity of a rule, in the order in which they were made: the rule with the same variables; or, if it
+        copies the facts of a predicate, that predicate, whose arguments are its variables V0, V1, ...
+    variables
+        Kinds of further variables of a rule, or the variable that has the same kind.
+    predicates
+        Predicates with the arguments of another one.
+    heads
+        Predicates whose arguments are those of the head of a rule.
     """
 
     rules: dict[int, CheckedRule | str] = field(default_factory=dict)
+    variables: dict[int, Mapping[str, Kind | str]] = field(default_factory=dict)
     predicates: dict[str, str] = field(default_factory=dict)
+    heads: dict[str, CheckedRule] = field(default_factory=dict)
     made: list[CheckedRule] = field(default_factory=list)  # held, so that identities remain unique
 
-    def rule(self, rule: CheckedRule, origin: CheckedRule | str) -> CheckedRule:
-        """Record the origin of a rule; returns the rule."""
+    def rule(
+        self, rule: CheckedRule, origin: CheckedRule | str, variables: Mapping[str, Kind | str] | None = None
+    ) -> CheckedRule:
+        """Record the origin of a rule, and its further variables; returns the rule."""
         self.rules[id(rule)] = origin
+        self.variables[id(rule)] = variables or {}
         self.made.append(rule)
         return rule
 
-    def predicate(self, name: str) -> str:
-        """Predicate of the program that `name` was made from."""
-        while name in self.predicates:
-            name = self.predicates[name]
-        return name
-
-    def origin(self, number: int, known: Collection[int]) -> int | str:
-        """First of the identities in `known`, or the predicate, that a rule was made from."""
-        while number not in known:
-            made_from = self.rules[number]
-            if isinstance(made_from, str):
-                return made_from
-            number = id(made_from)
-        return number
-
 
 def stages(division: Division, copies: Copies) -> list[Stage]:
-    """Stages of a division, in order, without those that derive nothing."""
-    last = max(division.stages.values(), default=0)
-    made = (_stage(division, number, copies) for number in range(last + 1))
+    """Stages of a division, in order."""
+    numbers = range(1, division.last + 1)
+    made = [_stage(division, number, once, copies) for number in numbers for once in (True, False)]
     return [stage for stage in made if stage.strata]
 
 
-def _stage(division: Division, number: int, copies: Copies) -> Stage:
+def _stage(division: Division, number: int, once: bool, copies: Copies) -> Stage:
     program, whole, slices = division.program, set[str](), dict[str, Position]()
+    strata = [
+        s
+        for s in program.strata
+        if all(division.stages[p] == number and division.divides(p) != once for p in s.predicates)
+    ]
+    here = {p for s in strata for p in s.predicates}
 
     def sliced(atom: CheckedAtom, x: str) -> CheckedAtom:
         position = atom.terms.index(Variable(x))
@@ -101,35 +109,25 @@ def _stage(division: Division, number: int, copies: Copies) -> Stage:
         x = division.kept.get(id(rule), "")
 
         def read(atom: CheckedAtom) -> CheckedAtom:
-            stage = division.stages.get(atom.predicate, 0)
-            if 0 < stage < number and Variable(x) in atom.terms:
+            if atom.predicate in here or atom.predicate == PART:
+                return atom
+            if not once and division.divides(atom.predicate) and Variable(x) in atom.terms:
                 return sliced(atom, x)
-            if stage < number or atom.predicate not in division.stages:
-                whole.add(atom.predicate)
+            whole.add(atom.predicate)
             return atom
 
-        guarded = [
-            a for a in rule.positives if division.stages.get(a.predicate, 0) and Variable(x) in a.terms
-        ]
-        first = (
-            next((a for a in rule.positives if Variable(x) in a.terms), None)
-            if number and not guarded
-            else None
-        )
+        holding = [a for a in rule.positives if Variable(x) in a.terms]
+        within = once or any(division.divides(atom.predicate) for atom in holding)
+        first = None if within else holding[0]
         positives = tuple(sliced(a, x) if a is first else read(a) for a in rule.positives)
         negatives = tuple(map(read, rule.negatives))
         if (positives, negatives) == (rule.positives, rule.negatives):
             return rule
         return copies.rule(replace(rule, positives=positives, negatives=negatives), rule)
 
-    strata = tuple(
-        s._replace(rules=tuple(map(rewritten, s.rules)))
-        for s in program.strata
-        if any(division.stages[p] == number for p in s.predicates)
-    )
-    here = {p for s in strata for p in s.predicates}
+    strata = [s._replace(rules=tuple(map(rewritten, s.rules))) for s in strata]
     denials = tuple(d for d in program.denials if d.predicate in here)
-    return Stage(number, strata, frozenset(whole - here), slices, denials)
+    return Stage(number, once, tuple(strata), frozenset(whole), slices, denials)
 
 
 def divided(
@@ -140,8 +138,16 @@ def divided(
     Returns the division, `None` if nothing can be divided, and the origins of its rules and predicates.
     """
     copies = Copies()
-    needed = _with_given(restricted(program, goals), given, copies)
-    return divide(_linear(needed, copies)), copies
+    found = divide(_linear(_with_given(restricted(program, goals), given, copies), copies))
+    if found is None:
+        return None, copies
+    division, cost = found
+    for number, rule in enumerate(division.program.rules):
+        if (split := _split(division, rule, number, copies)) is not None:
+            another = divide(split)
+            if another is not None and another[1] < cost:
+                division, cost = another
+    return division, copies
 
 
 def undivided(
@@ -197,31 +203,88 @@ def _linear(program: CheckedProgram, copies: Copies) -> CheckedProgram:
     return replace(program, strata=tuple(strata), arities=arities)
 
 
+def _split(division: Division, rule: CheckedRule, number: int, copies: Copies) -> CheckedProgram | None:
+    """Split a count, minimum or maximum over parts: aggregates of the parts, and their sum, minimum or maximum.
+
+    ``n(Y, N) :- p(X, Y), N = count(X)`` becomes ``partial(Y, P, V) :- p(X, Y), part(P), V = count(X)`` and
+    ``n(Y, N) :- partial(Y, P, V), N = sum(V, <P>)``, where P is the number of the part. Contributions to a count are
+    different in different parts if they include a value that stays within a part.
+    """
+    found = rule.aggregation
+    function = None if found is None else plain(found)
+    if found is None or function not in ("count", "min", "max"):
+        return None
+    stratum = next(s for s in division.program.strata if rule in s.rules)
+    if stratum.recursive or not any(map(division.divides, (a.predicate for a in rule.positives))):
+        return None
+    part, value, name = Variable("#P"), Variable("#V"), f"{PARTIAL}{number}"
+    group = tuple(map(Variable, found.group))
+    counted = function == "count"
+    numbered = (CheckedAtom(PART, (part,), rule.span),) if counted else ()
+    head = CheckedAtom(
+        name, (*group, *((part,) if counted else ()), Variable(found.variable)), rule.head.span
+    )
+    grouped = replace(found, group=(*found.group, *((part.name,) if counted else ())))
+    partial = replace(rule, head=head, positives=(*rule.positives, *numbered), aggregation=grouped, after=())
+    combined = replace(
+        found,
+        function=("m" if found.monotonic else "") + ("sum" if counted else function),
+        argument=value,
+        contributors=(part.name,) if counted else (value.name,),
+    )
+    terms = (*head.terms[:-1], value)
+    final = replace(
+        rule, positives=(replace(head, terms=terms),), negatives=(), before=(), aggregation=combined
+    )
+    kinds: dict[str, Kind | str] = {part.name: Kind.INT, value.name: found.variable}
+    copies.rule(partial, rule, kinds)
+    copies.rule(final, rule, kinds)
+    copies.heads[name] = partial
+    strata: list[Stratum] = []
+    for each in division.program.strata:
+        if each is stratum:
+            strata.append(Stratum(frozenset({name}), (partial,), False))
+            each = each._replace(rules=tuple(final if r is rule else r for r in each.rules))
+        strata.append(each)
+    arities = {**division.program.arities, name: len(head.terms), PART: 1}
+    return replace(division.program, strata=tuple(strata), arities=arities)
+
+
 def with_copies(kinds: Kinds, copies: Copies) -> Kinds:
     """Kinds of a program, extended to the rules and predicates made from its own.
 
     Kinds are copied, not inferred again, so that the division cannot change them.
     """
-    arities, positions = dict(kinds.arities), dict(kinds.positions)
-    doubles = set(kinds.double_positions)
-    for predicate in copies.predicates:
-        origin = copies.predicate(predicate)
-        arities[predicate] = kinds.arities[origin]
-        for i in range(arities[predicate]):
-            if (origin, i) in positions:
-                positions[predicate, i] = positions[origin, i]
-            if (origin, i) in doubles:
+    arities, positions = {**kinds.arities, PART: 1}, {**kinds.positions, (PART, 0): Kind.INT}
+    rules, variables, doubles = dict(kinds.rules), dict(kinds.doubles), set(kinds.double_positions)
+    for number, origin in copies.rules.items():
+        if isinstance(origin, str):
+            here = range(arities[origin])
+            rules[number] = {f"V{i}": positions[origin, i] for i in here if (origin, i) in positions}
+            variables[number] = frozenset(f"V{i}" for i in here if (origin, i) in doubles)
+            continue
+        found, numbers = dict(rules[id(origin)]), set(variables.get(id(origin), ()))
+        for name, same in copies.variables[number].items():
+            if isinstance(same, Kind):
+                found[name] = same
+            elif same in found:
+                found[name] = found[same]
+                numbers |= {name} if same in numbers else set()
+        rules[number], variables[number] = found, frozenset(numbers)
+    for predicate, rule in copies.heads.items():
+        arities[predicate] = len(rule.head.terms)
+        for i, name in enumerate(rule.head.variables):
+            if name in rules[id(rule)]:
+                positions[predicate, i] = rules[id(rule)][name]
+            if name in variables[id(rule)]:
                 doubles.add((predicate, i))
-    rules, variables = dict(kinds.rules), dict(kinds.doubles)
-    for number in copies.rules:
-        source = copies.origin(number, kinds.rules)
-        if isinstance(source, str):
-            here = range(arities[source])
-            rules[number] = {f"V{i}": positions[source, i] for i in here if (source, i) in positions}
-            variables[number] = frozenset(f"V{i}" for i in here if (source, i) in doubles)
-        else:
-            rules[number] = kinds.rules[source]
-            variables[number] = kinds.doubles.get(source, frozenset())
+    for predicate, source in copies.predicates.items():
+        arities[predicate] = arities[source]
+        for i in range(arities[source]):
+            if (source, i) in positions:
+                positions[predicate, i] = positions[source, i]
+            if (source, i) in doubles:
+                doubles.add((predicate, i))
     return replace(
         kinds,
         arities=arities,
