@@ -112,6 +112,8 @@ class StageEvaluation:
             fixpoint.run(_Advancing(progress))
             self._count(stratum.predicates, fixpoint.stats())
         deny(self.stage.denials, relations, self.kinds, self._symbols)
+        for name in relations.keys() - self._relations.keys():
+            relations[name].indexes.clear()  # which refer to their relation
         return {p: relations[p] for p in self.stage.predicates}
 
     def _count(self, predicates: frozenset[str], new: StratumStats) -> None:

@@ -138,16 +138,16 @@ def divided(
     Returns the division, `None` if nothing can be divided, and the origins of its rules and predicates.
     """
     copies = Copies()
-    found = divide(_linear(_with_given(restricted(program, goals), given, copies), copies))
-    if found is None:
-        return None, copies
-    division, cost = found
-    for number, rule in enumerate(division.program.rules):
-        if (split := _split(division, rule, number, copies)) is not None:
-            another = divide(split)
-            if another is not None and another[1] < cost:
-                division, cost = another
-    return division, copies
+    whole = _linear(_with_given(restricted(program, goals), given, copies), copies)
+    rules = [rule for stratum in whole.strata if not stratum.recursive for rule in stratum.rules]
+    split = [id(rule) for rule in rules if _combines(rule)]
+    best = divide(_split(whole, split, copies))
+    for number in tuple(split):  # split no more rules than necessary
+        fewer = [other for other in split if other != number]
+        another = divide(_split(whole, fewer, copies))
+        if another is not None and (best is None or another[1] <= best[1]):
+            best, split = another, fewer
+    return (None if best is None else best[0]), copies
 
 
 def undivided(
@@ -203,51 +203,55 @@ def _linear(program: CheckedProgram, copies: Copies) -> CheckedProgram:
     return replace(program, strata=tuple(strata), arities=arities)
 
 
-def _split(division: Division, rule: CheckedRule, number: int, copies: Copies) -> CheckedProgram | None:
-    """Split a count, minimum or maximum over parts: aggregates of the parts, and their sum, minimum or maximum.
+def _combines(rule: CheckedRule) -> bool:
+    """Whether the aggregate of a rule can be computed from the aggregates of parts."""
+    return rule.aggregation is not None and plain(rule.aggregation) in ("count", "min", "max")
+
+
+def _split(program: CheckedProgram, split: Collection[int], copies: Copies) -> CheckedProgram:
+    """Replace rules, by their identities, by two each: one for the aggregates of parts, and one that combines them."""
+    arities, strata = dict(program.arities), list[Stratum]()
+    for stratum in program.strata:
+        rules = list(stratum.rules)
+        for i, rule in enumerate(rules):
+            if id(rule) in split:
+                partial, rules[i] = _partial_rules(rule, f"{PARTIAL}{len(arities)}", copies)
+                arities |= {partial.head.predicate: len(partial.head.terms), PART: 1}
+                strata.append(Stratum(frozenset({partial.head.predicate}), (partial,), False))
+        strata.append(stratum._replace(rules=tuple(rules)))
+    return replace(program, strata=tuple(strata), arities=arities)
+
+
+def _partial_rules(rule: CheckedRule, name: str, copies: Copies) -> tuple[CheckedRule, CheckedRule]:
+    """Split a count, minimum or maximum into aggregates of parts, and their sum, minimum or maximum.
 
     ``n(Y, N) :- p(X, Y), N = count(X)`` becomes ``partial(Y, P, V) :- p(X, Y), part(P), V = count(X)`` and
-    ``n(Y, N) :- partial(Y, P, V), N = sum(V, <P>)``, where P is the number of the part. Contributions to a count are
-    different in different parts if they include a value that stays within a part.
+    ``n(Y, N) :- partial(Y, P, V), N = sum(V, <P>)``, where P is the number of the part.
     """
     found = rule.aggregation
-    function = None if found is None else plain(found)
-    if found is None or function not in ("count", "min", "max"):
-        return None
-    stratum = next(s for s in division.program.strata if rule in s.rules)
-    if stratum.recursive or not any(map(division.divides, (a.predicate for a in rule.positives))):
-        return None
-    part, value, name = Variable("#P"), Variable("#V"), f"{PARTIAL}{number}"
-    group = tuple(map(Variable, found.group))
-    counted = function == "count"
-    numbered = (CheckedAtom(PART, (part,), rule.span),) if counted else ()
-    head = CheckedAtom(
-        name, (*group, *((part,) if counted else ()), Variable(found.variable)), rule.head.span
+    assert found is not None
+    function = plain(found)
+    part, value = ((Variable("#P"),) if function == "count" else ()), Variable("#V")
+    terms = (*map(Variable, found.group), *part)
+    head = CheckedAtom(name, (*terms, Variable(found.variable)), rule.head.span)
+    partial = replace(
+        rule,
+        head=head,
+        positives=(*rule.positives, *(CheckedAtom(PART, part, rule.span),) * len(part)),
+        aggregation=replace(found, group=tuple(term.name for term in terms)),
+        after=(),
     )
-    grouped = replace(found, group=(*found.group, *((part.name,) if counted else ())))
-    partial = replace(rule, head=head, positives=(*rule.positives, *numbered), aggregation=grouped, after=())
     combined = replace(
         found,
-        function=("m" if found.monotonic else "") + ("sum" if counted else function),
+        function=("m" if found.monotonic else "") + ("sum" if part else function),
         argument=value,
-        contributors=(part.name,) if counted else (value.name,),
+        contributors=tuple(term.name for term in part or (value,)),
     )
-    terms = (*head.terms[:-1], value)
-    final = replace(
-        rule, positives=(replace(head, terms=terms),), negatives=(), before=(), aggregation=combined
-    )
-    kinds: dict[str, Kind | str] = {part.name: Kind.INT, value.name: found.variable}
-    copies.rule(partial, rule, kinds)
-    copies.rule(final, rule, kinds)
+    read = replace(head, terms=(*terms, value))
+    final = replace(rule, positives=(read,), negatives=(), before=(), aggregation=combined)
+    kinds: dict[str, Kind | str] = {"#P": Kind.INT, "#V": found.variable}
     copies.heads[name] = partial
-    strata: list[Stratum] = []
-    for each in division.program.strata:
-        if each is stratum:
-            strata.append(Stratum(frozenset({name}), (partial,), False))
-            each = each._replace(rules=tuple(final if r is rule else r for r in each.rules))
-        strata.append(each)
-    arities = {**division.program.arities, name: len(head.terms), PART: 1}
-    return replace(division.program, strata=tuple(strata), arities=arities)
+    return copies.rule(partial, rule, kinds), copies.rule(final, rule, kinds)
 
 
 def with_copies(kinds: Kinds, copies: Copies) -> Kinds:
