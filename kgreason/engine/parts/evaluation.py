@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -112,8 +113,6 @@ class StageEvaluation:
             fixpoint.run(_Advancing(progress))
             self._count(stratum.predicates, fixpoint.stats())
         deny(self.stage.denials, relations, self.kinds, self._symbols)
-        for name in relations.keys() - self._relations.keys():
-            relations[name].indexes.clear()  # which refer to their relation
         return {p: relations[p] for p in self.stage.predicates}
 
     def _count(self, predicates: frozenset[str], new: StratumStats) -> None:
@@ -367,6 +366,7 @@ class _Run:
             ranges.adapt(high - low, sum(8 * r.count * r.arity for r in found.values()))
             while found:
                 self._keep(*found.popitem())
+            gc.collect(0)  # rules, relations and indexes refer to each other
         self.parts[run.stage.number] = done
 
     def _keep(self, predicate: str, relation: Relation) -> None:
