@@ -40,6 +40,9 @@ from kgreason.reasoning.api import explain as explain
 from kgreason.reasoning.api import load as load
 from kgreason.reasoning.api import reason as reason
 from kgreason.reasoning.changes import Changes as Changes
+from kgreason.reasoning.in_parts import WrittenParts as WrittenParts
+from kgreason.reasoning.in_parts import plan_parts as plan_parts
+from kgreason.reasoning.in_parts import reason_in_parts as reason_in_parts
 from kgreason.reasoning.reasoner import Reasoner as Reasoner
 from kgreason.reasoning.results import Reasoned as Reasoned
 from kgreason.release.publication import Folders as Folders

@@ -13,6 +13,7 @@ import kgreason
 from kgreason.base.errors import KgreasonError, render_all
 from kgreason.isomorphism.arguments import anonymizable
 from kgreason.language.check.program_checker import examine_file
+from kgreason.reasoning.in_parts import plan_parts
 
 PACKAGE = Path(kgreason.__file__).resolve().parent
 DOCS = PACKAGE.parent / "docs" / "diagnostics"
@@ -66,6 +67,9 @@ def said(page: Page, folder: Path) -> str:
     write(page, folder)
     kgreason_, command, *words = page.command
     assert kgreason_ == "kgreason"
+    if command == "check" and words[0] == "--parts":
+        program = kgreason.load(Path("example.vada"))
+        return render_all(plan_parts(program)[1], program.sources)
     if command == "check":
         return str(examine_file(words[0]))
     try:

@@ -37,7 +37,7 @@ PARTIAL = "#partial"
 PART = "#part"
 """Predicate with one fact, the number of the part."""
 
-_PLANS = 32  # plans of the first strata that are extended to the next stratum, the best ones
+_PLANS = 8  # plans of the first strata that are extended to the next stratum, the best ones
 _CHOICES = 64  # choices of places that are examined for the reason why none is possible
 
 _INDEPENDENT = "every rule of a divided recursion copies one argument of its recursive atoms to its head"
@@ -201,7 +201,8 @@ def _blocked(stratum: Stratum, program: CheckedProgram, code: str) -> Diagnostic
     _, rule, atom = best
     verb = "cannot be divided" if code == "E541" else "is derived whole"
     what = f"{names} {verb}: no argument of {atom} is copied to the same place of the head {rule.head}"
-    hint = f"start the recursion from one argument, as in p(X, Z) :- p(X, Y), step(Y, Z); or {_UNDIVIDED}"
+    hint = "start the recursion from one argument, as in p(X, Z) :- p(X, Y), step(Y, Z)"
+    hint += f"; or {_UNDIVIDED}" if code == "E541" else ""
     return Diagnostic(code, what, atom.span if atom.span else rule.span, note=_INDEPENDENT, hint=hint)
 
 

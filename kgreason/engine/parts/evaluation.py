@@ -170,7 +170,7 @@ class _Ranges:
 
     def adapt(self, width: int, size: int) -> None:
         """Choose the next width after a part of some width whose facts have `size` bytes."""
-        free = memory.left()
+        free = memory.available() if (left := memory.left()) is None else left
         if self._follows and free is not None:
             factor = free / _SHARE / max(1, _COPIES * size)
             self._width = max(1, int(width * min(_GROWTH, max(1 / _GROWTH, factor))))

@@ -139,14 +139,11 @@ def divided(
     """
     copies = Copies()
     whole = _linear(_with_given(restricted(program, goals), given, copies), copies)
-    rules = [rule for stratum in whole.strata if not stratum.recursive for rule in stratum.rules]
-    split = [id(rule) for rule in rules if _combines(rule)]
-    best = divide(_split(whole, split, copies))
-    for number in tuple(split):  # split no more rules than necessary
-        fewer = [other for other in split if other != number]
-        another = divide(_split(whole, fewer, copies))
-        if another is not None and (best is None or another[1] <= best[1]):
-            best, split = another, fewer
+    best = divide(whole)
+    if best is not None and (across := _read_across(best[0])):
+        another = divide(_split(whole, across, copies))
+        if another is not None and another[1] < best[1]:
+            best = another
     return (None if best is None else best[0]), copies
 
 
@@ -203,9 +200,20 @@ def _linear(program: CheckedProgram, copies: Copies) -> CheckedProgram:
     return replace(program, strata=tuple(strata), arities=arities)
 
 
-def _combines(rule: CheckedRule) -> bool:
-    """Whether the aggregate of a rule can be computed from the aggregates of parts."""
-    return rule.aggregation is not None and plain(rule.aggregation) in ("count", "min", "max")
+def _read_across(division: Division) -> set[int]:
+    """Identities of the rules that aggregate facts of several parts, if they can combine the aggregates of parts."""
+    return {
+        id(rule)
+        for stratum in division.program.strata
+        if not stratum.recursive
+        for rule in stratum.rules
+        if rule.aggregation is not None and plain(rule.aggregation) in ("count", "min", "max")
+        if any(
+            division.divides(atom.predicate)
+            and division.stages[atom.predicate] < division.stages[rule.head.predicate]
+            for atom in rule.positives
+        )
+    }
 
 
 def _split(program: CheckedProgram, split: Collection[int], copies: Copies) -> CheckedProgram:
