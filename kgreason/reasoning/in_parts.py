@@ -15,7 +15,7 @@ from kgreason.data.fact_streams import check_streams, fact_streams
 from kgreason.data.targets import Target
 from kgreason.engine.limits import MOST_PARTS, Limits, Parts
 from kgreason.engine.parts.division import Division
-from kgreason.engine.parts.evaluation import evaluate_in_parts
+from kgreason.engine.parts.stage_evaluation import evaluate_in_parts
 from kgreason.engine.parts.stage_programs import divided, undivided
 from kgreason.engine.plan.separable_strata import factored
 from kgreason.engine.statistics import Stats
