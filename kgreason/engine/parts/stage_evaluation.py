@@ -45,7 +45,7 @@ Wanted = tuple[
 _FIRST = 32  # parts of which the first one is tried, where their number is chosen
 _GROWTH = 32  # greatest factor between the sizes of two parts
 _SHARE = 4  # a part takes one in so many bytes that are free
-_AT_ONCE = 1 << 28  # bytes of facts from which duplicates are removed at once
+_AT_ONCE = 1 << 26  # bytes of facts from which duplicates are removed at once
 _COPIES = 3  # bytes that an evaluation takes for a byte of derived facts, with hash tables and walks
 
 
