@@ -1,14 +1,14 @@
-"""Memory and processor time of preparing large graphs: ``python benchmarks/memory.py [--edges M ...] [--only NAME ...]``.
+"""Memory and processor time of preparing large graphs: ``python benchmarks/memory.py [--edges M ...]``.
 
-Each line is a process of its own. It makes its input first: random edges between a fifth as many vertices, as a
-`KnowledgeGraph` (labels, int64 ends, float64 weights) or as `Facts` (int64 columns), which stays in memory; also measured
-is scipy, which makes a symmetric sparse matrix of the same edges without weights. The peak is the greatest resident memory
-during the step over that before it, and held is what is left of that when the step is done, its result, both in bytes for
-each edge of the input. Loading the machine code of the kernels is not part of the step.
+Each line is a process of its own. It makes its input first, which stays in memory: random edges between a fifth as many
+vertices, as a `KnowledgeGraph` (labels, int64 ends, float64 weights) or as `Facts` (int64 columns). The peak is the
+greatest resident memory during the step over that before it, and held is what is left of this when the step is done,
+its result; both in bytes for each edge of the input. Loading the machine code of the kernels is not part of a step.
 
-The steps are: `adjacency`, for the enumeration of subgraphs; `plain`, the same without kinds of edges; `control` and
-`reach`, all up to the walks of a recursion, from the facts on, with those of the rules that are not recursive; and
-`klone`, with k = 3, from the graph to the augmented one, which holds 24 B for each of more than three times the edges.
+The steps are: `adjacency`, for the enumeration of subgraphs; `plain`, the same without kinds of edges; `scipy`, with
+which they compare, a symmetric sparse matrix of the same edges; `control` and `reach`, all up to the walks of a
+recursion, from the facts on, with those of the rules that are not recursive; and `klone`, with k = 3, from the graph to
+the augmented one, which holds 24 B for each of more than three times the edges.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def walks(text: str, edges: int) -> Step:
         raise Walking(made, separable_walks.Seeds.make(fixed, np.concatenate(states)))
 
     def step() -> object:
-        separable_walks.build = stop  # type: ignore[assignment]
+        separable_walks.build = stop
         try:
             chase, _ = prepare(program, facts, tuple(program.outputs), Limits())
             chase.run(SILENT)
