@@ -47,7 +47,7 @@ class Adjacency:
     @classmethod
     def plain(cls, graph: KnowledgeGraph) -> Adjacency:
         """All ties equal, for counting only."""
-        return _hubs_first(graph, np.zeros(graph.n, dtype=np.int32), coded=False)
+        return _hubs_first(graph, coded=False)
 
     @classmethod
     def of(cls, graph: KnowledgeGraph, cells: Ties | None = None) -> Adjacency:
@@ -62,12 +62,7 @@ class Adjacency:
         >>> len(set(found.tie.tolist()))
         3
         """
-        loops = [
-            np.bincount(r.source[r.source == r.target], minlength=graph.n) for r in graph.relations.values()
-        ]
-        colours = [*loops, cells.loop] if cells is not None else loops
-        colour = row_numbers(colours).astype(np.int32) if colours else np.zeros(graph.n, dtype=np.int32)
-        return _hubs_first(graph, colour, coded=True, cells=cells)
+        return _hubs_first(graph, coded=True, cells=cells)
 
 
 def undirected(graph: KnowledgeGraph) -> tuple[Ints, Ints]:
@@ -120,10 +115,8 @@ def _entries(graph: KnowledgeGraph, *, coded: bool) -> tuple[Ints, Ints, Ints, i
     return ptr[:-1], entries, degree, codes
 
 
-def _hubs_first(
-    graph: KnowledgeGraph, colour: Shorts, *, coded: bool, cells: Ties | None = None
-) -> Adjacency:
-    """Number vertices by descending degree; unless `coded`, all ties are equal."""
+def _hubs_first(graph: KnowledgeGraph, *, coded: bool, cells: Ties | None = None) -> Adjacency:
+    """Number vertices by descending degree; unless `coded`, all ties and colours are equal."""
     n, nothing = graph.n, np.empty(0, dtype=np.int64)
     ptr, entries, degree, codes = _entries(graph, coded=coded)
     original = descending(degree)
@@ -146,12 +139,23 @@ def _hubs_first(
             numbers = known.number(kinds[:rows])
         kernels.append(owners, others, numbers, rows, rank, indptr, neighbour, tie)
     del entries, ptr, rank
-    if coded:
-        numbers = 1 + row_numbers(list(known.rows[: known.count].T))
-        for start in range(0, len(tie), _BATCH):
-            some = tie[start : start + _BATCH]
-            some[:] = numbers[some]
-    else:
-        tie = np.ones(len(neighbour), dtype=np.int32)
+    if not coded:
+        return Adjacency(
+            original, indptr[:-1], neighbour, np.ones_like(neighbour), np.zeros(n, dtype=np.int32), 1, 0
+        )
+    numbers = 1 + row_numbers(list(known.rows[: known.count].T))
+    for start in range(0, len(tie), _BATCH):
+        some = tie[start : start + _BATCH]
+        some[:] = numbers[some]
+    colour = _colours(graph, cells)[original].astype(np.int32)
     bits, low = int(tie.max(initial=1)).bit_length(), int(colour.max(initial=0)).bit_length()
-    return Adjacency(original, indptr[:-1], neighbour, tie, colour[original], bits, low)
+    return Adjacency(original, indptr[:-1], neighbour, tie, colour, bits, low)
+
+
+def _colours(graph: KnowledgeGraph, cells: Ties | None) -> Ints:
+    """Colour of each vertex by its loops."""
+    relations = graph.relations.values()
+    columns = [np.bincount(r.source[r.source == r.target], minlength=graph.n) for r in relations]
+    return row_numbers(
+        [np.zeros(graph.n, dtype=np.int64), *columns, *([] if cells is None else [cells.loop])]
+    )
