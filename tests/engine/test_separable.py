@@ -247,7 +247,7 @@ starts = st.lists(st.lists(st.integers(0, 6), min_size=1, max_size=3), max_size=
 def compressed(rows: list[tuple[int, ...]]) -> walk.Compressed:
     source, target = (np.array([r[i] for r in rows], dtype=np.int32) for i in (0, 1))
     weights = np.array([r[2] / 4 for r in rows if len(r) > 2])
-    return walk.Compressed.make((source, target, weights), 7)
+    return walk.Compressed.make([(source, target, weights)], 7)
 
 
 @quick

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from threading import Lock
@@ -25,11 +26,17 @@ STEPS = 1 << 18  # per block of walks, so that neither other threads nor a user 
 REACHED = 1 << 17  # states after which a block pauses, for the same reason
 BLOCKS = 32  # minimum per core, because light walks do not predict the cost of later ones
 LEAST = 1 << 16  # states allocated at once
+GATHERED = 1 << 18  # rows of steps that are made smaller at once
 ROUNDS = 100_000  # number of rounds with separate counts
+NOTHING = np.empty(0, dtype=np.int64)
 States = npt.NDArray[np.int32]
 Listed = tuple[States, States, npt.NDArray[np.float64]]  # sources, targets and weights of steps in any order
-Find = Callable[[Steps], tuple[Rows, Kind]]
-"""Finds rows of `Steps.columns`, perhaps with duplicates, and contributions as last column; kind of these."""
+Block = tuple[Codes | States, Codes | States, npt.NDArray[np.float64]]  # the same with codes of values
+Find = Callable[[Steps], tuple[Iterator[Rows], Kind]]
+"""Finds rows of `Steps.columns`, perhaps with duplicates, and contributions as last column; kind of these.
+
+The rows come in batches, each valid only until the next one.
+"""
 
 
 class Tally:
@@ -88,39 +95,49 @@ def build(
     `numbered`, each step records its rule, as index into `plan.steps`.
     """
     parts = tuple(plan.fixed)
-    found = [(steps, *_distinct_steps(steps, find)) for steps in plan.steps]
+    found = deque(_found(steps, find) for steps in plan.steps)
     doubling = any(steps.doubling for steps in plan.steps)
     values = [column for pair in seeds for column in (pair if doubling else pair[1:])]
-    numbering = Numbering([*values, *(rows[:, i] for _, rows, _ in found for i in (0, 1))])
+    numbering = Numbering([*values, *(ends for blocks, _ in found for block in blocks for ends in block[:2])])
     size = len(numbering) * len(parts)
     if size >= 2**31 - 1:
         return None
     bounds = np.full(len(parts), np.inf)
     plain: list[Listed] = []
-    sums: list[Listed] = []
-    for number, (steps, rows, kind) in enumerate(found):
+    sums: list[Compressed] = []
+    for number, steps in enumerate(plan.steps):
         source, target = parts.index(steps.source), parts.index(steps.head)
-        if steps.doubling:
-            columns = seeds[source]
-        else:
-            columns = (numbering.codes, numbering.codes) if steps.body is None else (rows[:, 0], rows[:, 1])
-        ends = numbering.states(columns[0], source), numbering.states(columns[1], target)
+        blocks, kind = found.popleft()
+        if steps.doubling or steps.body is None:
+            ends = seeds[source] if steps.doubling else (numbering.codes, numbering.codes)
+            blocks = [(*ends, np.empty(0))]
+        listed = [
+            (numbering.states(s, source), numbering.states(t, target), weights) for s, t, weights in blocks
+        ]
+        del blocks
         if steps.bound is None:
-            plain.append((*ends, np.full(len(ends[0]) if numbered else 0, float(number))))
+            plain += [(s, t, np.full(len(s) if numbered else 0, float(number))) for s, t, _ in listed]
             continue
-        last = np.ascontiguousarray(rows[:, -1])
-        weights = last.view(np.float64) if kind is Kind.DOUBLE else last.astype(np.float64)
-        if not _safe(weights, ends[1], kind):
-            return None
         bounds[target] = steps.bound
-        sums.append((*ends, weights))
-    lists = [_joined(plain), _joined(sums)]
+        # a negative contribution is an error where it is reached, even next to a greater one
+        if any(weights.min(initial=0.0) < 0 for *_, weights in listed):
+            return None
+        made = Compressed.make(listed, size)
+        del listed
+        made = made if _wide(steps) else made.distinct()
+        if not made.safe(kind):
+            return None
+        sums.append(made)
+    one = Compressed.make(plain, size)
+    plain.clear()
+    several = sums.pop() if len(sums) == 1 else Compressed.make([each.listed() for each in sums], size)
     if len(parts) == 1 and size >= MANY:
-        numbers = _near(lists, size)
+        numbers = _near(one, several)
         numbering.renumber(numbers)
-        lists = [(numbers[source], numbers[target], weights) for source, target, weights in lists]
-    one, several = (Compressed.make(steps, size) for steps in lists)
-    return Graph(one, several if sums or numbered else None, bounds, numbering, parts)
+        one = one.renumbered(numbers)
+        several = several.renumbered(numbers)
+    summed = numbered or any(steps.bound is not None for steps in plan.steps)
+    return Graph(one, several if summed else None, bounds, numbering, parts)
 
 
 class Graph(NamedTuple):
@@ -139,24 +156,25 @@ class Graph(NamedTuple):
 class Numbering:
     """Numbering of states: 0, 1, ... for the values of each predicate, one predicate after another."""
 
-    def __init__(self, columns: Sequence[Codes]) -> None:
+    def __init__(self, columns: Sequence[Codes | States]) -> None:
         filled = [c for c in columns if len(c)]
         least = min((int(c.min()) for c in filled), default=0)
         most = max((int(c.max()) for c in filled), default=-1)
         total = sum(map(len, filled))
         self.dense = least >= 0 and most < 4 * total + 1024
-        self.codes = np.arange(most + 1) if self.dense else np.unique(np.concatenate(filled))
+        self.codes = np.arange(most + 1) if self.dense else _distinct(filled)
         self._numbers: States | None = None
 
     def __len__(self) -> int:
         return len(self.codes)
 
-    def states(self, codes: Codes, part: int) -> States:
+    def states(self, codes: Codes | States, part: int) -> States:
         """States of values in facts of predicate number `part`."""
         if self._numbers is not None:
             return self._numbers[codes if self.dense else np.searchsorted(self._sorted, codes)]
         numbers = codes if self.dense else np.searchsorted(self.codes, codes)
-        return (numbers + part * len(self)).astype(np.int32)
+        states = numbers.astype(np.int32, copy=False)
+        return states + np.int32(part * len(self)) if part else states
 
     def renumber(self, numbers: States) -> None:
         """Renumber the states of a single predicate."""
@@ -173,55 +191,119 @@ class Compressed(NamedTuple):
     weights: npt.NDArray[np.float64]
 
     @classmethod
-    def make(cls, steps: Listed, states: int) -> Compressed:
-        """Sort steps by source."""
-        source, target, weights = steps
-        ptr = np.zeros(states + 1, dtype=np.int64)
-        order = np.empty(len(source), dtype=np.int64)
-        walk_kernels.by_source(source, ptr, order)
-        return cls(ptr, target[order], weights[order] if len(weights) else weights)
+    def make(cls, blocks: Sequence[Listed], states: int) -> Compressed:
+        """Sort steps by source, in linear time; those of one source keep their order."""
+        ptr = np.zeros(states + 2, dtype=np.int64)
+        for source, _, _ in blocks:
+            walk_kernels.count(source, ptr)
+        np.cumsum(ptr, out=ptr)
+        steps = int(ptr[-1])
+        to = np.empty(steps, dtype=np.int32)
+        kept = np.empty(steps if any(len(weights) for *_, weights in blocks) else 0)
+        for source, target, weights in blocks:
+            walk_kernels.place(source, target, weights, ptr, to, kept)
+        return cls(ptr[:-1], to, kept)
+
+    def listed(self) -> Listed:
+        """All steps."""
+        source = np.repeat(np.arange(len(self.ptr) - 1, dtype=np.int32), np.diff(self.ptr))
+        return source, self.to, self.weights
+
+    def distinct(self) -> Compressed:
+        """Keep the step of greatest weight from one state to another; if steps are repeated, they are sorted."""
+        if not walk_kernels.repeated(self.ptr, self.to, np.zeros(len(self.ptr) - 1, dtype=np.int32)):
+            return self
+        steps = walk_kernels.keep_greatest(self.ptr, self.to, self.weights)
+        return Compressed(self.ptr, self.to[:steps].copy(), self.weights[:steps].copy())
+
+    def safe(self, kind: Kind) -> bool:
+        """Whether no sum of weights at any target can overflow or, for integers, be rounded."""
+        totals = np.zeros(len(self.ptr) - 1)
+        walk_kernels.add_up(self.to, self.weights, totals)
+        return bool(totals.max(initial=0.0) < (EXACT if kind is Kind.INT else np.finfo(np.float64).max / 2))
+
+    def renumbered(self, numbers: States) -> Compressed:
+        """Give each state a new number; the steps of one source keep their order."""
+        ptr, to, weights = np.zeros_like(self.ptr), np.empty_like(self.to), np.empty_like(self.weights)
+        walk_kernels.renumber(*self, numbers, ptr, to, weights)
+        return Compressed(ptr, to, weights)
 
 
-def _joined(lists: Sequence[Listed]) -> Listed:
-    none = np.empty(0, dtype=np.int32)
-    sources, targets, weights = zip((none, none, np.empty(0)), *lists, strict=True)
-    return np.concatenate(sources), np.concatenate(targets), np.concatenate(weights)
-
-
-def _near(lists: Sequence[Listed], states: int) -> States:
+def _near(one: Compressed, several: Compressed) -> States:
     """Renumbering of the states by which those visited in one walk are mostly adjacent."""
-    one, several = (Compressed.make(steps, states) for steps in lists)
-    numbers = np.full(states, -1, dtype=np.int32)
+    numbers = np.full(len(one.ptr) - 1, -1, dtype=np.int32)
     stack = np.empty(len(one.to) + len(several.to) + 1, dtype=np.int32)
     walk_kernels.preorder(one.ptr, one.to, several.ptr, several.to, stack, numbers)
     return numbers
 
 
-def _distinct_steps(steps: Steps, find: Find) -> tuple[Rows, Kind]:
-    """Distinct steps, with the greatest value of each contribution."""
+def _wide(steps: Steps) -> bool:
+    """Whether more than its two states distinguishes a step with a contribution."""
+    return steps.bound is not None and len(steps.columns) > 2
+
+
+def _found(steps: Steps, find: Find) -> tuple[list[Block], Kind]:
+    """Blocks of steps as codes, with their contributions if these are summed; kind of the contributions."""
     if steps.body is None:
-        return np.empty((0, 3), dtype=np.int64), Kind.INT
-    rows, kind = find(steps)
-    if steps.bound is None or not len(rows):
-        return rows, kind
+        return [], Kind.INT
+    batches, kind = find(steps)
+    if _wide(steps):
+        nothing = np.empty((0, len(steps.columns) + 1), dtype=np.int64)
+        rows = iter([_distinct_rows(np.concatenate([nothing, *(batch.copy() for batch in batches)]), kind)])
+    else:
+        rows = _gathered(batches)
+    return [_block(some, kind, weighted=steps.bound is not None) for some in rows], kind
+
+
+def _gathered(batches: Iterator[Rows]) -> Iterator[Rows]:
+    """Concatenate batches, which are valid only until the next one."""
+    held: list[Rows] = []
+    size = 0
+    for batch in batches:
+        held.append(batch.copy())
+        size += len(batch)
+        if size >= GATHERED:
+            memory.look()
+            yield np.concatenate(held)
+            held, size = [], 0
+    if held:
+        yield np.concatenate(held)
+
+
+def _block(rows: Rows, kind: Kind, *, weighted: bool) -> Block:
+    last = np.ascontiguousarray(rows[:, -1]) if weighted else NOTHING
+    weights = last.view(np.float64) if kind is Kind.DOUBLE else last.astype(np.float64)
+    return _narrow(rows[:, 0]), _narrow(rows[:, 1]), weights
+
+
+def _narrow(codes: Codes) -> Codes | States:
+    """Codes in half the memory, if they are small."""
+    small = not len(codes) or (codes.min() >= 0 and codes.max() < 2**31)
+    return codes.astype(np.int32) if small else np.ascontiguousarray(codes)
+
+
+def _distinct(columns: Sequence[Codes | States]) -> Codes:
+    """Distinct codes, ascending; merged from time to time, so that repeated ones take no memory."""
+    found, held, size = NOTHING, list[Codes | States](), 0
+    for column in columns:
+        held.append(column)
+        size += len(column)
+        if size >= max(GATHERED, len(found)):
+            found, held, size = np.unique(np.concatenate([found, *held])), [], 0
+    return np.unique(np.concatenate([found, *held]))
+
+
+def _distinct_rows(rows: Rows, kind: Kind) -> Rows:
+    """Distinct rows, with the greatest value of each contribution."""
+    if not len(rows):
+        return rows
     values = rows[:, -1].view(np.float64) if kind is Kind.DOUBLE else rows[:, -1]
     keys = rows[:, :-1]
-    # a negative contribution is an error where it is reached, even next to a greater one
     if values.min() < 0 or first_rows([np.ascontiguousarray(key) for key in keys.T]).all():
-        return rows, kind
+        return rows
     order = np.lexsort((values, *keys.T))
     last = np.append((np.diff(keys[order], axis=0) != 0).any(axis=1), True)
-    return np.ascontiguousarray(rows[order[last]]), kind
-
-
-def _safe(weights: npt.NDArray[np.float64], target: States, kind: Kind) -> bool:
-    """Whether no sum at any target can decrease, overflow or, for integers, be rounded."""
-    if not len(weights):
-        return True
-    if weights.min() < 0:
-        return False
-    most = np.bincount(target, weights).max()
-    return bool(most < (EXACT if kind is Kind.INT else np.finfo(np.float64).max / 2))
+    return np.ascontiguousarray(rows[order[last]])
 
 
 class Seeds(NamedTuple):
@@ -234,14 +316,17 @@ class Seeds(NamedTuple):
     @classmethod
     def make(cls, fixed: Codes, states: States) -> Seeds:
         """Group states by fixed value; walks with close starting points are adjacent."""
+        values, ptr = fixed, np.arange(len(fixed) + 1)
         if not (fixed[1:] > fixed[:-1]).all():
-            order = np.lexsort((states, fixed))
-            fixed, states = fixed[order], states[order]
-        first = np.flatnonzero(np.append(True, fixed[1:] != fixed[:-1])[: len(fixed)])
-        if len(first) == len(fixed):
-            order = np.argsort(states, kind="stable")
-            return cls(fixed[order], np.arange(len(fixed) + 1), states[order])
-        return cls(fixed[first], np.append(first, len(fixed)), states)
+            numbering = Numbering([fixed])
+            grouped = Compressed.make([(numbering.states(fixed, 0), states, np.empty(0))], len(numbering))
+            walk_kernels.sort_rows(grouped.ptr, grouped.to)
+            used = np.flatnonzero(np.diff(grouped.ptr))
+            values, ptr, states = numbering.codes[used], np.append(grouped.ptr[used], len(fixed)), grouped.to
+        if len(values) < len(fixed):
+            return cls(values, ptr, states)
+        order = np.argsort(states, kind="stable")
+        return cls(values[order], ptr, states[order])
 
 
 class Reached(NamedTuple):

@@ -11,21 +11,117 @@ from kgreason.base.jit import Doubles, Ints, Rows, Shorts, inlined, kernel
 
 
 @kernel
-def by_source(source: Shorts, ptr: Ints, order: Ints) -> None:
-    """Sort steps by source in linear time: `ptr`, initially zeros, receives row bounds, `order` the permutation."""
+def count(source: Shorts, ptr: Ints) -> None:
+    """Add the number of steps from state s to ``ptr[s + 2]``."""
     for i in range(len(source)):
-        ptr[source[i] + 1] += 1
+        ptr[source[i] + 2] += 1
+
+
+@kernel
+def place(
+    source: Shorts, target: Shorts, weights: Doubles, ptr: Ints, to: Shorts, to_weights: Doubles
+) -> None:
+    """Append steps to the rows of their sources: that of state s ends at ``ptr[s + 1]`` so far."""
+    for i in range(len(source)):
+        at = ptr[source[i] + 1]
+        to[at] = target[i]
+        if len(weights):
+            to_weights[at] = weights[i]
+        ptr[source[i] + 1] = at + 1
+
+
+@kernel
+def renumber(
+    ptr: Ints,
+    to: Shorts,
+    weights: Doubles,
+    numbers: Shorts,
+    new_ptr: Ints,
+    new_to: Shorts,
+    new_weights: Doubles,
+) -> None:
+    """Rows of the steps between states with new numbers; `new_ptr` is initially 0."""
+    states = len(ptr) - 1
+    for s in range(states):
+        new_ptr[numbers[s] + 1] = ptr[s + 1] - ptr[s]
+    for s in range(states):
+        new_ptr[s + 1] += new_ptr[s]
+    for s in range(states):
+        at = new_ptr[numbers[s]]
+        for e in range(ptr[s], ptr[s + 1]):
+            new_to[at] = numbers[to[e]]
+            if len(weights):
+                new_weights[at] = weights[e]
+            at += 1
+
+
+@kernel
+def repeated(ptr: Ints, to: Shorts, last: Shorts) -> bool:
+    """Whether a state has two steps to another; `last`, initially 0, has one entry per state."""
     for s in range(len(ptr) - 1):
-        ptr[s + 1] += ptr[s]
-    for i in range(len(source)):
-        at = ptr[source[i]]
-        order[at] = i
-        ptr[source[i]] = at + 1
-    s = len(ptr) - 1
-    while s > 0:
-        ptr[s] = ptr[s - 1]
-        s -= 1
-    ptr[0] = 0
+        for e in range(ptr[s], ptr[s + 1]):
+            if last[to[e]] == s + 1:
+                return True
+            last[to[e]] = s + 1
+    return False
+
+
+@inlined
+def gap_for(size: int) -> int:
+    """First gap of a Shell sort, which is insertion sort for the few steps from most states."""
+    gap = 1
+    while 9 * gap < size:
+        gap = 3 * gap + 1
+    return gap
+
+
+@kernel
+def keep_greatest(ptr: Ints, to: Shorts, weights: Doubles) -> int:
+    """Sort the steps from each state by target, and keep one of greatest weight to each; returns their number."""
+    kept = start = 0
+    for s in range(len(ptr) - 1):
+        end = ptr[s + 1]
+        gap = gap_for(end - start)
+        while gap > 0:
+            for i in range(start + gap, end):
+                t, weight = to[i], weights[i]
+                j = i - gap
+                while j >= start and (to[j] > t or (to[j] == t and weights[j] > weight)):
+                    to[j + gap], weights[j + gap] = to[j], weights[j]
+                    j -= gap
+                to[j + gap], weights[j + gap] = t, weight
+            gap //= 3
+        for e in range(start, end):
+            if e + 1 == end or to[e + 1] != to[e]:
+                to[kept], weights[kept] = to[e], weights[e]
+                kept += 1
+        start = end
+        ptr[s + 1] = kept
+    return kept
+
+
+@kernel
+def sort_rows(ptr: Ints, values: Shorts) -> None:
+    """Sort each row."""
+    for s in range(len(ptr) - 1):
+        start, end = ptr[s], ptr[s + 1]
+        gap = gap_for(end - start)
+        while gap > 0:
+            for i in range(start + gap, end):
+                value = values[i]
+                j = i - gap
+                while j >= start and values[j] > value:
+                    values[j + gap] = values[j]
+                    j -= gap
+                values[j + gap] = value
+            gap //= 3
+
+
+@kernel
+def add_up(to: Shorts, weights: Doubles, totals: Doubles) -> None:
+    """Add the weights of all steps to the totals of their targets."""
+    for i in range(len(to)):
+        totals[to[i]] += weights[i]
 
 
 @kernel
