@@ -95,48 +95,48 @@ def build(
     `numbered`, each step records its rule, as index into `plan.steps`.
     """
     parts = tuple(plan.fixed)
-    found = deque(_found(steps, find) for steps in plan.steps)
+    blocks = deque(_found(steps, find) for steps in plan.steps)
     doubling = any(steps.doubling for steps in plan.steps)
     values = [column for pair in seeds for column in (pair if doubling else pair[1:])]
-    numbering = Numbering([*values, *(ends for blocks, _ in found for block in blocks for ends in block[:2])])
+    numbering = Numbering([*values, *(ends for some, _ in blocks for block in some for ends in block[:2])])
     size = len(numbering) * len(parts)
     if size >= 2**31 - 1:
         return None
+
+    def listed(steps: Steps, found: list[Block]) -> list[Listed]:
+        source, target = parts.index(steps.source), parts.index(steps.head)
+        if steps.doubling or steps.body is None:
+            ends = seeds[source] if steps.doubling else (numbering.codes, numbering.codes)
+            found = [(*ends, np.empty(0))]
+        some = [(numbering.states(s, source), numbering.states(t, target), w) for s, t, w in found]
+        found.clear()
+        return some
+
     bounds = np.full(len(parts), np.inf)
     plain: list[Listed] = []
     sums: list[Compressed] = []
     for number, steps in enumerate(plan.steps):
-        source, target = parts.index(steps.source), parts.index(steps.head)
-        blocks, kind = found.popleft()
-        if steps.doubling or steps.body is None:
-            ends = seeds[source] if steps.doubling else (numbering.codes, numbering.codes)
-            blocks = [(*ends, np.empty(0))]
-        listed = [
-            (numbering.states(s, source), numbering.states(t, target), weights) for s, t, weights in blocks
-        ]
-        del blocks
+        found, kind = blocks.popleft()
         if steps.bound is None:
-            plain += [(s, t, np.full(len(s) if numbered else 0, float(number))) for s, t, _ in listed]
+            rules = float(number)
+            plain += [(s, t, np.full(len(s) * numbered, rules)) for s, t, _ in listed(steps, found)]
             continue
-        bounds[target] = steps.bound
-        # a negative contribution is an error where it is reached, even next to a greater one
-        if any(weights.min(initial=0.0) < 0 for *_, weights in listed):
-            return None
-        made = Compressed.make(listed, size)
-        del listed
-        made = made if _wide(steps) else made.distinct()
-        if not made.safe(kind):
+        bounds[parts.index(steps.head)] = steps.bound
+        made = _summed(steps, listed(steps, found), kind, size)
+        if made is None:
             return None
         sums.append(made)
+    summed = numbered or len(sums) > 0
     one = Compressed.make(plain, size)
-    plain.clear()
     several = sums.pop() if len(sums) == 1 else Compressed.make([each.listed() for each in sums], size)
+    del plain, sums
+    if size >= MANY:
+        memory.give_back()
     if len(parts) == 1 and size >= MANY:
         numbers = _near(one, several)
         numbering.renumber(numbers)
         one = one.renumbered(numbers)
         several = several.renumbered(numbers)
-    summed = numbered or any(steps.bound is not None for steps in plan.steps)
     return Graph(one, several if summed else None, bounds, numbering, parts)
 
 
@@ -235,6 +235,17 @@ def _near(one: Compressed, several: Compressed) -> States:
     stack = np.empty(len(one.to) + len(several.to) + 1, dtype=np.int32)
     walk_kernels.preorder(one.ptr, one.to, several.ptr, several.to, stack, numbers)
     return numbers
+
+
+def _summed(steps: Steps, listed: list[Listed], kind: Kind, states: int) -> Compressed | None:
+    """Distinct steps with contributions; `None` if sums of these may deviate from the semantics of rules."""
+    # a negative contribution is an error where it is reached, even next to a greater one
+    if any(weights.min(initial=0.0) < 0 for *_, weights in listed):
+        return None
+    made = Compressed.make(listed, states)
+    listed.clear()
+    made = made if _wide(steps) else made.distinct()
+    return made if made.safe(kind) else None
 
 
 def _wide(steps: Steps) -> bool:
