@@ -27,6 +27,7 @@ REACHED = 1 << 17  # states after which a block pauses, for the same reason
 BLOCKS = 32  # minimum per core, because light walks do not predict the cost of later ones
 LEAST = 1 << 16  # states allocated at once
 GATHERED = 1 << 18  # rows of steps that are made smaller at once
+SLOTS = 1 << 12  # of the first hash table of a thread
 ROUNDS = 100_000  # number of rounds with separate counts
 NOTHING = np.empty(0, dtype=np.int64)
 States = npt.NDArray[np.int32]
@@ -161,7 +162,7 @@ class Numbering:
         least = min((int(c.min()) for c in filled), default=0)
         most = max((int(c.max()) for c in filled), default=-1)
         total = sum(map(len, filled))
-        self.dense = least >= 0 and most < 4 * total + 1024
+        self.dense = least >= 0 and most < min(4 * total + 1024, 2**31 - 2)
         self.codes = np.arange(most + 1) if self.dense else _distinct(filled)
         self._numbers: States | None = None
 
@@ -330,6 +331,8 @@ class Seeds(NamedTuple):
         values, ptr = fixed, np.arange(len(fixed) + 1)
         if not (fixed[1:] > fixed[:-1]).all():
             numbering = Numbering([fixed])
+            if len(numbering) >= 2**31 - 1:
+                raise memory.Exhausted("walks start at more than 2^31 values")
             grouped = Compressed.make([(numbering.states(fixed, 0), states, np.empty(0))], len(numbering))
             walk_kernels.sort_rows(grouped.ptr, grouped.to)
             used = np.flatnonzero(np.diff(grouped.ptr))
@@ -382,66 +385,104 @@ class Blocks:
 
 def _thread(graph: Graph, start: Seeds, counts: Codes, blocks: Blocks) -> Iterator[Reached]:
     """Work of one thread: process blocks of values until there are none."""
-    states = len(graph.numbering) * len(graph.parts)
-    room = max(LEAST, 4 * states)
-    walk = _walker(blocks.tally, graph, start, counts, states)
-    out, used, size = _room(room), 0, 1
+    walk = Walk(blocks.tally, graph, start, counts)
+    out, used, size = _room(walk.most), 0, 1
     while (block := blocks.take(size)) is not None:
         first, last = block
         walks, steps = last - first, 0
         while first < last and not blocks.over:
             memory.look()
             begin = used
-            done, used, tried = walk(out[: used + states + REACHED], used, first, last)
+            room = out[: used + walk.most + REACHED]
+            done, used, tried = walk(room, used, first, last)
             if done > first:
                 blocks.record(done - first, tried, used - begin - int(start.ptr[done] - start.ptr[first]))
                 yield Reached(first, done, out[begin:used])
-            if done < last and len(out) - used < states:
-                out, used = _room(room), 0
+            if done < last and len(room) - used >= walk.most:
+                walk.enlarge()
+            if done < last and len(out) - used < walk.most:
+                out, used = _room(walk.most), 0
             first, steps = done, steps + tried
         size = max(1, min(4 * walks, walks * STEPS // (steps + 1)))
 
 
-def _room(states: int) -> States:
+def _room(most: int) -> States:
+    """Array for the states of several walks, of which one reaches at most so many."""
+    states = max(LEAST, 4 * most)
     memory.claim(4 * states)
     return np.empty(states, dtype=np.int32)
 
 
-Walk = Callable[[States, int, int, int], tuple[int, int, int]]
+class Walk:
+    """Kernel with the work arrays of one thread; `most` is the number of states that a walk may reach.
 
+    Cells of states are found by hash where few walks reach a notable share of many states: a table that is large enough
+    for these walks stays in the caches, and each thread has one.
+    """
 
-def _walker(tally: Tally, graph: Graph, start: Seeds, counts: Codes, states: int) -> Walk:
-    """Kernel with the work arrays of one thread."""
-    plain, sums, plan = graph.plain, graph.sums, tally.plan
-    if sums is None:
-        stamps = np.zeros(states, dtype=np.int32)
-        return lambda out, used, first, last: walk_kernels.reach(
-            start.ptr, start.states, plain.ptr, plain.to, stamps, out, used, counts, first, last
+    def __init__(self, tally: Tally, graph: Graph, start: Seeds, counts: Codes) -> None:
+        self._graph, self._start, self._counts, plan = graph, start, counts, tally.plan
+        self._states = len(graph.numbering) * len(graph.parts)
+        if graph.sums is not None:
+            summed = {
+                steps.head: number for number, steps in enumerate(plan.steps) if steps.bound is not None
+            }
+            self._rules = np.array([summed.get(part, 0) for part in graph.parts])
+            rounds = min(self._states, ROUNDS) if tally.profile else 0
+            self._rounds = np.zeros((rounds, 2 * len(plan.steps)), dtype=np.int64)
+            tally.rounds.append(self._rounds)
+        # a walk that begins again would be counted twice
+        self._allocate(self._states if tally.profile or self._states < MANY else SLOTS)
+
+    def _allocate(self, cells: int) -> None:
+        hashed = cells < self._states
+        self.most = cells // 2 if hashed else self._states
+        self._keys = np.empty(cells if hashed else 0, dtype=np.int32)
+        self._stamps = np.zeros(cells if self._graph.sums is None else 0, dtype=np.int32)
+        self._totals = np.zeros(0 if self._graph.sums is None else 4 * cells)
+
+    def enlarge(self) -> None:
+        """Make room for a walk that needs more cells."""
+        cells = 2 * len(self._keys)
+        self._allocate(cells if 2 * cells <= self._states else self._states)
+
+    def __call__(self, out: States, used: int, first: int, last: int) -> tuple[int, int, int]:
+        """Run the kernel; it stops in front of a walk for which `out` or the cells are too small."""
+        start, (plain, sums, bounds, *_) = self._start, self._graph
+        if sums is None:
+            return walk_kernels.reach(
+                start.ptr,
+                start.states,
+                plain.ptr,
+                plain.to,
+                self._keys,
+                self._stamps,
+                out,
+                used,
+                self._counts,
+                first,
+                last,
+            )
+        return walk_kernels.accumulate(
+            start.ptr,
+            start.states,
+            plain.ptr,
+            plain.to,
+            plain.weights,
+            sums.ptr,
+            sums.to,
+            sums.weights,
+            self._rules,
+            bounds,
+            self._keys,
+            self._totals,
+            out,
+            used,
+            self._counts,
+            self._rounds,
+            first,
+            last,
         )
-    summed = {steps.head: number for number, steps in enumerate(plan.steps) if steps.bound is not None}
-    rules = np.array([summed.get(part, 0) for part in graph.parts])
-    rounds = np.zeros((min(states, ROUNDS) if tally.profile else 0, 2 * len(plan.steps)), dtype=np.int64)
-    tally.rounds.append(rounds)
-    cells = np.zeros(4 * states)
-    return lambda out, used, first, last: walk_kernels.accumulate(
-        start.ptr,
-        start.states,
-        plain.ptr,
-        plain.to,
-        plain.weights,
-        sums.ptr,
-        sums.to,
-        sums.weights,
-        rules,
-        graph.bounds,
-        cells,
-        out,
-        used,
-        counts,
-        rounds,
-        first,
-        last,
-    )
 
 
 def _facts(
