@@ -28,8 +28,9 @@ from kgreason.base.progress import SILENT
 from kgreason.base.resources import resource as shipped
 from kgreason.engine.limits import Limits
 from kgreason.engine.relations.fact_tables import Facts, Kind, Table
-from kgreason.engine.seminaive import separable_walks
+from kgreason.engine.seminaive import separable_walks, walk_preparation
 from kgreason.engine.seminaive.evaluation import prepare
+from kgreason.engine.seminaive.walk_preparation import Seeds
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
 from kgreason.graph.subgraphs.ordered_adjacency import Adjacency
 from kgreason.isomorphism.anonymizers.klone import Klone
@@ -100,24 +101,24 @@ def walks(text: str, edges: int) -> Step:
         "company": Table((Kind.INT,), (company,), len(company)),
     }
     facts = Facts(tables)
-    build = separable_walks.build
+    build = walk_preparation.build
 
     def stop(plan: Any, seeds: Any, find: Any, **options: Any) -> None:
         made = build(plan, seeds, find, **options)
         assert made is not None
         states = [made.numbering.states(moving, number) for number, (_, moving) in enumerate(seeds)]
         fixed = np.concatenate([fixed for fixed, _ in seeds])
-        raise Walking(made, separable_walks.Seeds.make(fixed, np.concatenate(states)))
+        raise Walking(made, Seeds.make(fixed, np.concatenate(states)))
 
     def step() -> object:
-        separable_walks.build = stop
+        setattr(separable_walks, "build", stop)  # noqa: B010 - it is imported there
         try:
             chase, _ = prepare(program, facts, tuple(program.outputs), Limits())
             chase.run(SILENT)
         except Walking as reached:
             return reached.args
         finally:
-            separable_walks.build = build
+            setattr(separable_walks, "build", build)  # noqa: B010
         raise AssertionError("the program has no walks")
 
     return step

@@ -17,6 +17,7 @@ from kgreason.base.progress import Silent
 from kgreason.engine.relations.fact_tables import Facts
 from kgreason.engine.seminaive import separable_walks as walk
 from kgreason.engine.seminaive import walk_kernels as kernels
+from kgreason.engine.seminaive import walk_preparation
 from kgreason.engine.seminaive.evaluation import Result, evaluate
 from kgreason.engine.statistics import Recorder
 from tests import naive, reference
@@ -94,7 +95,8 @@ def test_walks_agree_with_rounds(seeds, rules, facts, spread, near):
             for p, rows in facts.items()
         }
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(walk, "MANY", 0 if near else walk.MANY)
+        for module in (walk, walk_preparation):
+            patch.setattr(module, "MANY", 0 if near else walk_preparation.MANY)
         patch.setattr(walk, "LEAST", 1)
         patch.setattr(walk, "SLOTS", 2)
         patch.setattr(walk, "STEPS", 8)
@@ -245,10 +247,10 @@ weighted = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6), st.integers(
 starts = st.lists(st.lists(st.integers(0, 6), min_size=1, max_size=3), max_size=5)
 
 
-def compressed(rows: list[tuple[int, ...]]) -> walk.Compressed:
+def compressed(rows: list[tuple[int, ...]]) -> walk_preparation.Compressed:
     source, target = (np.array([r[i] for r in rows], dtype=np.int32) for i in (0, 1))
     weights = np.array([r[2] / 4 for r in rows if len(r) > 2])
-    return walk.Compressed.make([(source, target, weights)], 7)
+    return walk_preparation.Compressed.make([(source, target, weights)], 7)
 
 
 @quick

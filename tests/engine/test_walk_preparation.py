@@ -14,7 +14,8 @@ from kgreason.base.errors import EvaluationError
 from kgreason.engine.plan.ir import Separable
 from kgreason.engine.relations.fact_tables import Facts, Kind, Table
 from kgreason.engine.relations.relation import Relation
-from kgreason.engine.seminaive import separable_walks as walk
+from kgreason.engine.seminaive import separable_walks
+from kgreason.engine.seminaive import walk_preparation as walk
 from kgreason.engine.seminaive.evaluation import evaluate
 from kgreason.engine.statistics import Recorder
 from tests import reference
@@ -147,7 +148,7 @@ def test_walks_are_prepared_as_by_sorting(seeds, rules, facts, spread, near, num
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(walk, "MANY", 0 if near else walk.MANY)
         patch.setattr(walk, "GATHERED", 2)
-        patch.setattr(walk, "build", compared)
+        patch.setattr(separable_walks, "build", compared)
         patch.setattr(walk.Seeds, "make", starting)
         try:
             text = "\n".join((*seeds, *rules, "q(X, Y) :- s(X, Y)."))
