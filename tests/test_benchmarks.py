@@ -88,6 +88,20 @@ def test_a_different_result_is_told(
     assert (line.compared, line.ahead) == ("rows", "1.0× (duckdb)" if fine else "–")
 
 
+def test_memory_is_measured_from_inputs_to_results() -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(FOLDER)
+        import memory
+
+        sizes = {
+            name: memory.STEPS[name](500)() for name in ("adjacency", "plain", "control", "reach", "klone")
+        }
+    assert len(sizes["adjacency"].neighbour) == len(sizes["plain"].neighbour)
+    assert [graph.sums is None for graph, _ in (sizes["control"], sizes["reach"])] == [False, True]
+    assert [len(start.values) for _, start in (sizes["control"], sizes["reach"])] == [100, 100]
+    assert sizes["klone"].originals == 100
+
+
 def test_a_run_has_an_end(benchmarks: SimpleNamespace, tmp_path: Path) -> None:
     folder = benchmarks.inputs.generate("comp1k", tmp_path)
     with pytest.raises(benchmarks.engines.RunError, match=r"> 0\.01 s") as error:

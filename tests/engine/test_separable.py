@@ -17,6 +17,7 @@ from kgreason.base.progress import Silent
 from kgreason.engine.relations.fact_tables import Facts
 from kgreason.engine.seminaive import separable_walks as walk
 from kgreason.engine.seminaive import walk_kernels as kernels
+from kgreason.engine.seminaive import walk_preparation
 from kgreason.engine.seminaive.evaluation import Result, evaluate
 from kgreason.engine.statistics import Recorder
 from tests import naive, reference
@@ -94,8 +95,10 @@ def test_walks_agree_with_rounds(seeds, rules, facts, spread, near):
             for p, rows in facts.items()
         }
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(walk, "MANY", 0 if near else walk.MANY)
+        for module in (walk, walk_preparation):
+            patch.setattr(module, "MANY", 0 if near else walk_preparation.MANY)
         patch.setattr(walk, "LEAST", 1)
+        patch.setattr(walk, "SLOTS", 2)
         patch.setattr(walk, "STEPS", 8)
         patch.setattr(walk, "REACHED", 3)
         patch.setattr(walk, "BLOCKS", 1)
@@ -244,10 +247,10 @@ weighted = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6), st.integers(
 starts = st.lists(st.lists(st.integers(0, 6), min_size=1, max_size=3), max_size=5)
 
 
-def compressed(rows: list[tuple[int, ...]]) -> walk.Compressed:
+def compressed(rows: list[tuple[int, ...]]) -> walk_preparation.Compressed:
     source, target = (np.array([r[i] for r in rows], dtype=np.int32) for i in (0, 1))
     weights = np.array([r[2] / 4 for r in rows if len(r) > 2])
-    return walk.Compressed.make((source, target, weights), 7)
+    return walk_preparation.Compressed.make([(source, target, weights)], 7)
 
 
 @quick
@@ -276,13 +279,17 @@ def test_preorder(rows, sums):
     room=st.integers(7, 20),
     bound=st.integers(0, 6),
     plainly=st.booleans(),
+    hashed=st.booleans(),
 )
-def test_walks(rows, sums, seeds, room, bound, plainly):
+def test_walks(rows, sums, seeds, room, bound, plainly, hashed):
     one, several = compressed(rows), compressed(sums)
     ptr = np.cumsum([0, *map(len, seeds)])
     states = np.array([s for seed in seeds for s in seed], dtype=np.int32)
     counts = np.zeros(len(seeds), dtype=np.int64)
-    stamps, cells, bounds = np.zeros(7, dtype=np.int32), np.zeros(28), np.array([bound / 4])
+    slots = 128 if hashed else 0
+    room += slots // 2
+    keys, bounds = np.empty(slots, dtype=np.int32), np.array([bound / 4])
+    stamps, cells = np.zeros(slots or 7, dtype=np.int32), np.zeros(4 * (slots or 7))
     found: list[int] = []
     untold = np.empty((0, 2), dtype=np.int64)
     i = tried = 0
@@ -290,12 +297,12 @@ def test_walks(rows, sums, seeds, room, bound, plainly):
         out = np.empty(room, dtype=np.int32)
         if plainly:
             i, used, steps_ = kernels.reach(
-                ptr, states, one.ptr, one.to, stamps, out, 0, counts, i, len(seeds)
+                ptr, states, one.ptr, one.to, keys, stamps, out, 0, counts, i, len(seeds)
             )
         else:
             i, used, steps_ = kernels.accumulate(
                 ptr, states, one.ptr, one.to, one.weights, several.ptr, several.to, several.weights,
-                np.zeros(1, dtype=np.int64), bounds, cells, out, 0, counts, untold, i, len(seeds),
+                np.zeros(1, dtype=np.int64), bounds, keys, cells, out, 0, counts, untold, i, len(seeds),
             )  # fmt: skip
         found += out[:used].tolist()
         tried += steps_
@@ -323,8 +330,8 @@ def test_counting(rows, sums, seeds, bound, deepest):
     counts, tally = np.zeros(len(seeds), dtype=np.int64), np.zeros((deepest, 20), dtype=np.int64)
     done, used, tried = kernels.accumulate(
         ptr, states, one.ptr, one.to, one.weights, several.ptr, several.to, several.weights,
-        np.array([9]), np.array([bound / 4]), np.zeros(28), np.empty(50, dtype=np.int32), 0,
-        counts, tally, 0, len(seeds),
+        np.array([9]), np.array([bound / 4]), np.empty(0, dtype=np.int32), np.zeros(28),
+        np.empty(50, dtype=np.int32), 0, counts, tally, 0, len(seeds),
     )  # fmt: skip
     assert done == len(seeds)
     assert counts.tolist() == [len(reference.walk(s, [r[:2] for r in rows], sums, bound)) for s in seeds]

@@ -172,14 +172,14 @@ def test_synthetic_weights_are_drawn_again_where_sums_have_no_bound(bounded: boo
     assert new is not None
     present = np.rint(new * GRID).astype(np.int64)
     for alike in (1, 2):
-        drawn = noising._like("own", present, 31, alike, rng)
+        drawn = noising._like("own", new, 31, alike, rng)
         assert len(drawn) == 31
         assert np.isin(drawn, present).all() == bounded
         if not bounded and alike == 2:
             values, often = np.unique(drawn[~np.isin(drawn, present)], return_counts=True)
             assert len(values)
             assert (often % 2 == 0).all()
-    assert not len(noising._like("own", present, 0, 1, rng))
+    assert not len(noising._like("own", new, 0, 1, rng))
 
 
 def test_further_draws_take_each_edge_equally_often_and_on_its_side_of_the_cut() -> None:

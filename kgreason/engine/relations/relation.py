@@ -201,9 +201,16 @@ class Relation:
 
     def transpose(self) -> None:
         """Switch to column storage, freeing the row buffer piece by piece; no rows can be added afterwards."""
+        if self._buffer is not None and self.arity:
+            self.indexes.clear()
+            self.pack()
+            self.adopt(self._columns)
+
+    def pack(self) -> None:
+        """Store the rows by column, without hash table, until rows are added; there must be no index."""
         if self._buffer is None or not self.arity:
             return
-        self.indexes.clear()
+        self._slots, self._matrix, self._hashed = Slots(packed=self._bits is not None), None, 0
         buffer, self._buffer, end = self._buffer, None, self.count
         columns = tuple(np.empty(end, dtype=np.int64) for _ in range(self.arity))
         while end:
@@ -214,7 +221,7 @@ class Relation:
             with suppress(ValueError):  # a view of the buffer exists
                 buffer.resize((end, self.arity))
             release(buffer, end)
-        self.adopt(columns)
+        self._columns = columns
 
     def load(self, rows: Rows, distinct: bool) -> None:
         """Load the first rows."""
@@ -351,8 +358,9 @@ class Relation:
     def batches(self, part: Part) -> Iterator[Rows]:
         """Chunks of a part; rows may be added during the iteration."""
         if self._buffer is None and part is Part.ALL:
+            columns = self._columns  # rows may be moved into the buffer during the iteration
             for start in range(0, self.count, CHUNK):
-                yield np.column_stack([column[start : start + CHUNK] for column in self._columns])
+                yield np.column_stack([column[start : start + CHUNK] for column in columns])
             return
         first, end = (self.stable if part is Part.RECENT else 0), self.limit(part)
         for start in range(first, end, CHUNK):

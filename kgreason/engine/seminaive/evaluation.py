@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import NamedTuple
 
+import numpy as np
+
 from kgreason.base.errors import Diagnostic, EvaluationError, InexactError
 from kgreason.base.progress import SILENT, Progress
 from kgreason.engine.chase.constraints import deny, hidden, promptly, unify
@@ -21,7 +23,7 @@ from kgreason.engine.plan.separable_strata import factored
 from kgreason.engine.plan.static_kinds import Kinds, Position, infer
 from kgreason.engine.relations.fact_tables import Facts, Kind, Table, stated
 from kgreason.engine.relations.relation import KeyedRelation, Relation, empty_relation
-from kgreason.engine.relations.rows import Rows, chunks
+from kgreason.engine.relations.rows import chunks
 from kgreason.engine.relations.symbols import Symbols
 from kgreason.engine.seminaive.fixpoint import Fixpoint, OnRound
 from kgreason.engine.statistics import Recorder, Stats, StratumStats
@@ -241,6 +243,7 @@ def load_relations(
 ) -> dict[str, Relation]:
     """Relations of all predicates of a program, with the given facts and those that it states."""
     relations: dict[str, Relation] = {}
+    changing = {*program.heads, *(fact.predicate for fact in program.facts)}
     for predicate, arity in program.arities.items():
         keyed = program.keyed.get(predicate)
         relation = empty_relation(arity, keyed, kinds[predicate], facts.symbols, limits)
@@ -249,8 +252,12 @@ def load_relations(
         if table is not None and table.length:
             same = table.kinds == tuple(kinds[predicate]) and not nulls.identities.unified
             try:
-                rows = _rows(table, kinds[predicate], nulls)
-                relation.load(rows, distinct=same and Kind.ANY not in table.kinds)
+                given = _converted(table, kinds[predicate], nulls)
+                distinct = same and Kind.ANY not in table.kinds
+                if distinct and given.arity and keyed is None and predicate not in changing:
+                    relation.adopt(tuple(map(np.ascontiguousarray, given.columns)))
+                else:
+                    relation.load(given.matrix(), distinct)
             except InexactError as error:
                 what = f"{error.message}, in the data of {predicate}"
                 raise EvaluationError(what, hint=error.hint) from None
@@ -279,12 +286,13 @@ def _state(facts: Sequence[CheckedAtom], relation: Relation, kinds: Sequence[Kin
             raise EvaluationError(f"{refusal.what}, in the fact {fact}", span=fact.span) from None
 
 
-def _rows(table: Table, kinds: Sequence[Kind], nulls: Nulls) -> Rows:
-    rows = table.converted(kinds, nulls.symbols).matrix()
-    for i, kind in enumerate(table.kinds):
-        if kind in NESTING:
-            rows[:, i] = nulls.identities.find(rows[:, i])
-    return rows
+def _converted(table: Table, kinds: Sequence[Kind], nulls: Nulls) -> Table:
+    """Table of these kinds with the present identities of nulls; columns that do not change are shared."""
+    found = table.converted(kinds, nulls.symbols)
+    columns = zip(found.columns, table.kinds, strict=True)
+    return found._replace(
+        columns=tuple(nulls.identities.find(c) if kind in NESTING else c for c, kind in columns)
+    )
 
 
 def table(goal: str, relation: Relation, kinds: Sequence[Kind], found: Kinds, symbols: Symbols) -> Table:

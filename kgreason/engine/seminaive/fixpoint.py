@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from time import perf_counter
-
-import numpy as np
 
 from kgreason.base import memory
 from kgreason.base.cores import consumed, cores, each, together
@@ -113,6 +111,9 @@ class Fixpoint:
         rules = {id(rule.plan.rule): rule for rule in self.rules}
         recursive = [rules[id(steps.rule)] for steps in plan.steps]
         tally = separable_walks.Tally(plan, self.profile)
+        for relation in self.relations:
+            if not relation.indexes:
+                relation.pack()  # walks read columns, and need no hash table
         try:
             predicate, at = next(iter(plan.fixed.items()))
             kind = self.kinds[predicate][1 - at]
@@ -140,8 +141,8 @@ class Fixpoint:
                 rule.count(self.round, tried, found.pop(predicate), seconds)
                 tried, seconds = 0, 0.0
 
-    def _find(self, steps: ir.Steps) -> tuple[Rows, Kind]:
-        """Rows found by the line of `steps`, with their contribution as the last column."""
+    def _find(self, steps: ir.Steps) -> tuple[Iterator[Rows], Kind]:
+        """Batches of the rows found by the line of `steps`, with their contribution as the last column."""
         assert steps.line is not None
         aggregation = steps.rule.aggregation
         argument = aggregation.argument if aggregation and aggregation.function != "mcount" else None
@@ -149,8 +150,7 @@ class Fixpoint:
         for operator in steps.line.operators[:-1]:
             pipeline.add(operator)
         kind = pipeline.contribute(steps.columns, argument or Constant(1))
-        nothing = np.empty((0, len(steps.columns) + 1), dtype=np.int64)
-        return np.concatenate([nothing, *(batch.copy() for batch in pipeline.run())]), kind
+        return pipeline.run(), kind
 
     def _apply(self, rule: Rule) -> int:
         try:

@@ -8,28 +8,23 @@ from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from kgreason.base import memory
 from kgreason.base.cores import cores, each, together
-from kgreason.engine.plan.ir import Separable, Steps
+from kgreason.engine.plan.ir import Separable
 from kgreason.engine.relations.fact_tables import Kind
 from kgreason.engine.relations.relation import Relation
-from kgreason.engine.relations.rows import Rows, first_rows
+from kgreason.engine.relations.rows import Rows
 from kgreason.engine.relations.symbols import Codes
 from kgreason.engine.seminaive import walk_kernels
-from kgreason.language.values import EXACT
+from kgreason.engine.seminaive.walk_preparation import MANY, Find, Graph, Seeds, States, build
 
-MANY = 1 << 15  # number of states from which the data of a walk exceed the nearest caches
 STEPS = 1 << 18  # per block of walks, so that neither other threads nor a user interrupt wait long
 REACHED = 1 << 17  # states after which a block pauses, for the same reason
 BLOCKS = 32  # minimum per core, because light walks do not predict the cost of later ones
 LEAST = 1 << 16  # states allocated at once
+SLOTS = 1 << 12  # of the first hash table of a thread
 ROUNDS = 100_000  # number of rounds with separate counts
-States = npt.NDArray[np.int32]
-Listed = tuple[States, States, npt.NDArray[np.float64]]  # sources, targets and weights of steps in any order
-Find = Callable[[Steps], tuple[Rows, Kind]]
-"""Finds rows of `Steps.columns`, perhaps with duplicates, and contributions as last column; kind of these."""
 
 
 class Tally:
@@ -116,186 +111,6 @@ def run(
     return True
 
 
-def build(
-    plan: Separable,
-    seeds: Sequence[tuple[Codes, Codes]],
-    find: Find,
-    *,
-    numbered: bool = False,
-    values: Sequence[Codes] = (),
-) -> Graph | None:
-    """Compute all steps; `None` if sums may deviate from the semantics of rules (overflow or negative contributions).
-
-    `seeds` are, for each predicate, sorted by name, fixed and moving values of the facts derived by other rules. With
-    `numbered`, each step records its rule, as index into `plan.steps`. `values` are numbered as well.
-    """
-    parts = tuple(plan.fixed)
-    found = [(steps, *_distinct_steps(steps, find)) for steps in plan.steps]
-    doubling = any(steps.doubling for steps in plan.steps)
-    started = [column for pair in seeds for column in (pair if doubling else pair[1:])]
-    numbering = Numbering([*values, *started, *(rows[:, i] for _, rows, _ in found for i in (0, 1))])
-    size = len(numbering) * len(parts)
-    if size >= 2**31 - 1:
-        return None
-    bounds = np.full(len(parts), np.inf)
-    plain: list[Listed] = []
-    sums: list[Listed] = []
-    for number, (steps, rows, kind) in enumerate(found):
-        source, target = parts.index(steps.source), parts.index(steps.head)
-        if steps.doubling:
-            columns = seeds[source]
-        else:
-            columns = (numbering.codes, numbering.codes) if steps.body is None else (rows[:, 0], rows[:, 1])
-        ends = numbering.states(columns[0], source), numbering.states(columns[1], target)
-        if steps.bound is None:
-            plain.append((*ends, np.full(len(ends[0]) if numbered else 0, float(number))))
-            continue
-        last = np.ascontiguousarray(rows[:, -1])
-        weights = last.view(np.float64) if kind is Kind.DOUBLE else last.astype(np.float64)
-        if not _safe(weights, ends[1], kind):
-            return None
-        bounds[target] = steps.bound
-        sums.append((*ends, weights))
-    lists = [_joined(plain), _joined(sums)]
-    if len(parts) == 1 and size >= MANY:
-        numbers = _near(lists, size)
-        numbering.renumber(numbers)
-        lists = [(numbers[source], numbers[target], weights) for source, target, weights in lists]
-    one, several = (Compressed.make(steps, size) for steps in lists)
-    return Graph(one, several if sums or numbered else None, bounds, numbering, parts)
-
-
-class Graph(NamedTuple):
-    """Graph of the walks; `sums` are the steps with contributions, and `bounds` the thresholds of their totals.
-
-    The weights of `plain` steps are the numbers of their rules, if requested (`build`).
-    """
-
-    plain: Compressed
-    sums: Compressed | None
-    bounds: npt.NDArray[np.float64]
-    numbering: Numbering
-    parts: tuple[str, ...]
-
-
-class Numbering:
-    """Numbering of states: 0, 1, ... for the values of each predicate, one predicate after another."""
-
-    def __init__(self, columns: Sequence[Codes]) -> None:
-        filled = [c for c in columns if len(c)]
-        least = min((int(c.min()) for c in filled), default=0)
-        most = max((int(c.max()) for c in filled), default=-1)
-        total = sum(map(len, filled))
-        self.dense = least >= 0 and most < 4 * total + 1024
-        self.codes = np.arange(most + 1) if self.dense else np.unique(np.concatenate(filled))
-        self._numbers: States | None = None
-
-    def __len__(self) -> int:
-        return len(self.codes)
-
-    def states(self, codes: Codes, part: int) -> States:
-        """States of values in facts of predicate number `part`."""
-        if self._numbers is not None:
-            return self._numbers[codes if self.dense else np.searchsorted(self._sorted, codes)]
-        numbers = codes if self.dense else np.searchsorted(self.codes, codes)
-        return (numbers + part * len(self)).astype(np.int32)
-
-    def has(self, codes: Codes) -> bool:
-        """Whether all codes have a number."""
-        if not len(codes):
-            return True
-        known = self.codes if self._numbers is None else self._sorted
-        if self.dense:
-            return bool(codes.min() >= 0 and codes.max() < len(known))
-        at = np.searchsorted(known, codes)
-        return bool(len(known) and (known[np.minimum(at, len(known) - 1)] == codes).all())
-
-    def renumber(self, numbers: States) -> None:
-        """Renumber the states of a single predicate."""
-        self._numbers, self._sorted = numbers, self.codes
-        self.codes = np.empty_like(self._sorted)
-        self.codes[numbers] = self._sorted
-
-
-class Compressed(NamedTuple):
-    """Steps in compressed sparse rows (see `walk_kernels`); `weights` is empty if one step is enough."""
-
-    ptr: Codes
-    to: States
-    weights: npt.NDArray[np.float64]
-
-    @classmethod
-    def make(cls, steps: Listed, states: int) -> Compressed:
-        """Sort steps by source."""
-        source, target, weights = steps
-        ptr = np.zeros(states + 1, dtype=np.int64)
-        order = np.empty(len(source), dtype=np.int64)
-        walk_kernels.by_source(source, ptr, order)
-        return cls(ptr, target[order], weights[order] if len(weights) else weights)
-
-
-def _joined(lists: Sequence[Listed]) -> Listed:
-    none = np.empty(0, dtype=np.int32)
-    sources, targets, weights = zip((none, none, np.empty(0)), *lists, strict=True)
-    return np.concatenate(sources), np.concatenate(targets), np.concatenate(weights)
-
-
-def _near(lists: Sequence[Listed], states: int) -> States:
-    """Renumbering of the states by which those visited in one walk are mostly adjacent."""
-    one, several = (Compressed.make(steps, states) for steps in lists)
-    numbers = np.full(states, -1, dtype=np.int32)
-    stack = np.empty(len(one.to) + len(several.to) + 1, dtype=np.int32)
-    walk_kernels.preorder(one.ptr, one.to, several.ptr, several.to, stack, numbers)
-    return numbers
-
-
-def _distinct_steps(steps: Steps, find: Find) -> tuple[Rows, Kind]:
-    """Distinct steps, with the greatest value of each contribution."""
-    if steps.body is None:
-        return np.empty((0, 3), dtype=np.int64), Kind.INT
-    rows, kind = find(steps)
-    if steps.bound is None or not len(rows):
-        return rows, kind
-    values = rows[:, -1].view(np.float64) if kind is Kind.DOUBLE else rows[:, -1]
-    keys = rows[:, :-1]
-    # a negative contribution is an error where it is reached, even next to a greater one
-    if values.min() < 0 or first_rows([np.ascontiguousarray(key) for key in keys.T]).all():
-        return rows, kind
-    order = np.lexsort((values, *keys.T))
-    last = np.append((np.diff(keys[order], axis=0) != 0).any(axis=1), True)
-    return np.ascontiguousarray(rows[order[last]]), kind
-
-
-def _safe(weights: npt.NDArray[np.float64], target: States, kind: Kind) -> bool:
-    """Whether no sum at any target can decrease, overflow or, for integers, be rounded."""
-    if not len(weights):
-        return True
-    if weights.min() < 0:
-        return False
-    most = np.bincount(target, weights).max()
-    return bool(most < (EXACT if kind is Kind.INT else np.finfo(np.float64).max / 2))
-
-
-class Seeds(NamedTuple):
-    """Starting points of the walks: distinct fixed values, each with some states."""
-
-    values: Codes
-    ptr: Codes
-    states: States
-
-    @classmethod
-    def make(cls, fixed: Codes, states: States) -> Seeds:
-        """Group states by fixed value; walks with close starting points are adjacent."""
-        if not (fixed[1:] > fixed[:-1]).all():
-            order = np.lexsort((states, fixed))
-            fixed, states = fixed[order], states[order]
-        first = np.flatnonzero(np.append(True, fixed[1:] != fixed[:-1])[: len(fixed)])
-        if len(first) == len(fixed):
-            order = np.argsort(states, kind="stable")
-            return cls(fixed[order], np.arange(len(fixed) + 1), states[order])
-        return cls(fixed[first], np.append(first, len(fixed)), states)
-
-
 class Reached(NamedTuple):
     """States reached from the values first, ..., last - 1, concatenated."""
 
@@ -338,66 +153,104 @@ class Blocks:
 
 def _thread(graph: Graph, start: Seeds, counts: Codes, blocks: Blocks) -> Iterator[Reached]:
     """Work of one thread: process blocks of values until there are none."""
-    states = len(graph.numbering) * len(graph.parts)
-    room = max(LEAST, 4 * states)
-    walk = _walker(blocks.tally, graph, start, counts, states)
-    out, used, size = _room(room), 0, 1
+    walk = Walk(blocks.tally, graph, start, counts)
+    out, used, size = _room(walk.most), 0, 1
     while (block := blocks.take(size)) is not None:
         first, last = block
         walks, steps = last - first, 0
         while first < last and not blocks.over:
             memory.look()
             begin = used
-            done, used, tried = walk(out[: used + states + REACHED], used, first, last)
+            room = out[: used + walk.most + REACHED]
+            done, used, tried = walk(room, used, first, last)
             if done > first:
                 blocks.record(done - first, tried, used - begin - int(start.ptr[done] - start.ptr[first]))
                 yield Reached(first, done, out[begin:used])
-            if done < last and len(out) - used < states:
-                out, used = _room(room), 0
+            if done < last and len(room) - used >= walk.most:
+                walk.enlarge()
+            if done < last and len(out) - used < walk.most:
+                out, used = _room(walk.most), 0
             first, steps = done, steps + tried
         size = max(1, min(4 * walks, walks * STEPS // (steps + 1)))
 
 
-def _room(states: int) -> States:
+def _room(most: int) -> States:
+    """Array for the states of several walks, of which one reaches at most so many."""
+    states = max(LEAST, 4 * most)
     memory.claim(4 * states)
     return np.empty(states, dtype=np.int32)
 
 
-Walk = Callable[[States, int, int, int], tuple[int, int, int]]
+class Walk:
+    """Kernel with the work arrays of one thread; `most` is the number of states that a walk may reach.
 
+    Cells of states are found by hash where few walks reach a notable share of many states: a table that is large enough
+    for these walks stays in the caches, and each thread has one.
+    """
 
-def _walker(tally: Tally, graph: Graph, start: Seeds, counts: Codes, states: int) -> Walk:
-    """Kernel with the work arrays of one thread."""
-    plain, sums, plan = graph.plain, graph.sums, tally.plan
-    if sums is None:
-        stamps = np.zeros(states, dtype=np.int32)
-        return lambda out, used, first, last: walk_kernels.reach(
-            start.ptr, start.states, plain.ptr, plain.to, stamps, out, used, counts, first, last
+    def __init__(self, tally: Tally, graph: Graph, start: Seeds, counts: Codes) -> None:
+        self._graph, self._start, self._counts, plan = graph, start, counts, tally.plan
+        self._states = len(graph.numbering) * len(graph.parts)
+        if graph.sums is not None:
+            summed = {
+                steps.head: number for number, steps in enumerate(plan.steps) if steps.bound is not None
+            }
+            self._rules = np.array([summed.get(part, 0) for part in graph.parts])
+            rounds = min(self._states, ROUNDS) if tally.profile else 0
+            self._rounds = np.zeros((rounds, 2 * len(plan.steps)), dtype=np.int64)
+            tally.rounds.append(self._rounds)
+        # a walk that begins again would be counted twice
+        self._allocate(self._states if tally.profile or self._states < MANY else SLOTS)
+
+    def _allocate(self, cells: int) -> None:
+        hashed = cells < self._states
+        self.most = cells // 2 if hashed else self._states
+        self._keys = np.empty(cells if hashed else 0, dtype=np.int32)
+        self._stamps = np.zeros(cells if self._graph.sums is None else 0, dtype=np.int32)
+        self._totals = np.zeros(0 if self._graph.sums is None else 4 * cells)
+
+    def enlarge(self) -> None:
+        """Make room for a walk that needs more cells."""
+        cells = 2 * len(self._keys)
+        self._allocate(cells if 2 * cells <= self._states else self._states)
+
+    def __call__(self, out: States, used: int, first: int, last: int) -> tuple[int, int, int]:
+        """Run the kernel; it stops in front of a walk for which `out` or the cells are too small."""
+        start, (plain, sums, bounds, *_) = self._start, self._graph
+        if sums is None:
+            return walk_kernels.reach(
+                start.ptr,
+                start.states,
+                plain.ptr,
+                plain.to,
+                self._keys,
+                self._stamps,
+                out,
+                used,
+                self._counts,
+                first,
+                last,
+            )
+        return walk_kernels.accumulate(
+            start.ptr,
+            start.states,
+            plain.ptr,
+            plain.to,
+            plain.weights,
+            sums.ptr,
+            sums.to,
+            sums.weights,
+            self._rules,
+            bounds,
+            self._keys,
+            self._totals,
+            out,
+            used,
+            self._counts,
+            self._rounds,
+            first,
+            last,
         )
-    summed = {steps.head: number for number, steps in enumerate(plan.steps) if steps.bound is not None}
-    rules = np.array([summed.get(part, 0) for part in graph.parts])
-    rounds = np.zeros((min(states, ROUNDS) if tally.profile else 0, 2 * len(plan.steps)), dtype=np.int64)
-    tally.rounds.append(rounds)
-    cells = np.zeros(4 * states)
-    return lambda out, used, first, last: walk_kernels.accumulate(
-        start.ptr,
-        start.states,
-        plain.ptr,
-        plain.to,
-        plain.weights,
-        sums.ptr,
-        sums.to,
-        sums.weights,
-        rules,
-        graph.bounds,
-        cells,
-        out,
-        used,
-        counts,
-        rounds,
-        first,
-        last,
-    )
 
 
 def _facts(

@@ -9,23 +9,121 @@ from __future__ import annotations
 
 from kgreason.base.jit import Doubles, Ints, Rows, Shorts, inlined, kernel
 
+FACTOR = 0x9E3779B9  # 2^32 divided by the golden ratio
+
 
 @kernel
-def by_source(source: Shorts, ptr: Ints, order: Ints) -> None:
-    """Sort steps by source in linear time: `ptr`, initially zeros, receives row bounds, `order` the permutation."""
+def count(source: Shorts, ptr: Ints) -> None:
+    """Add the number of steps from state s to ``ptr[s + 2]``."""
     for i in range(len(source)):
-        ptr[source[i] + 1] += 1
+        ptr[source[i] + 2] += 1
+
+
+@kernel
+def place(
+    source: Shorts, target: Shorts, weights: Doubles, ptr: Ints, to: Shorts, to_weights: Doubles
+) -> None:
+    """Append steps to the rows of their sources: that of state s ends at ``ptr[s + 1]`` so far."""
+    for i in range(len(source)):
+        at = ptr[source[i] + 1]
+        to[at] = target[i]
+        if len(weights):
+            to_weights[at] = weights[i]
+        ptr[source[i] + 1] = at + 1
+
+
+@kernel
+def renumber(
+    ptr: Ints,
+    to: Shorts,
+    weights: Doubles,
+    numbers: Shorts,
+    new_ptr: Ints,
+    new_to: Shorts,
+    new_weights: Doubles,
+) -> None:
+    """Rows of the steps between states with new numbers; `new_ptr` is initially 0."""
+    states = len(ptr) - 1
+    for s in range(states):
+        new_ptr[numbers[s] + 1] = ptr[s + 1] - ptr[s]
+    for s in range(states):
+        new_ptr[s + 1] += new_ptr[s]
+    for s in range(states):
+        at = new_ptr[numbers[s]]
+        for e in range(ptr[s], ptr[s + 1]):
+            new_to[at] = numbers[to[e]]
+            if len(weights):
+                new_weights[at] = weights[e]
+            at += 1
+
+
+@kernel
+def repeated(ptr: Ints, to: Shorts, last: Shorts) -> bool:
+    """Whether a state has two steps to another; `last`, initially 0, has one entry per state."""
     for s in range(len(ptr) - 1):
-        ptr[s + 1] += ptr[s]
-    for i in range(len(source)):
-        at = ptr[source[i]]
-        order[at] = i
-        ptr[source[i]] = at + 1
-    s = len(ptr) - 1
-    while s > 0:
-        ptr[s] = ptr[s - 1]
-        s -= 1
-    ptr[0] = 0
+        for e in range(ptr[s], ptr[s + 1]):
+            if last[to[e]] == s + 1:
+                return True
+            last[to[e]] = s + 1
+    return False
+
+
+@inlined
+def gap_for(size: int) -> int:
+    """First gap of a Shell sort, which is insertion sort for the few steps from most states."""
+    gap = 1
+    while 9 * gap < size:
+        gap = 3 * gap + 1
+    return gap
+
+
+@kernel
+def keep_greatest(ptr: Ints, to: Shorts, weights: Doubles) -> int:
+    """Sort the steps from each state by target, and keep one of greatest weight to each; returns their number."""
+    kept = start = 0
+    for s in range(len(ptr) - 1):
+        end = ptr[s + 1]
+        gap = gap_for(end - start)
+        while gap > 0:
+            for i in range(start + gap, end):
+                t, weight = to[i], weights[i]
+                j = i - gap
+                while j >= start and (to[j] > t or (to[j] == t and weights[j] > weight)):
+                    to[j + gap], weights[j + gap] = to[j], weights[j]
+                    j -= gap
+                to[j + gap], weights[j + gap] = t, weight
+            gap //= 3
+        for e in range(start, end):
+            if e + 1 == end or to[e + 1] != to[e]:
+                to[kept], weights[kept] = to[e], weights[e]
+                kept += 1
+        start = end
+        ptr[s + 1] = kept
+    return kept
+
+
+@kernel
+def sort_rows(ptr: Ints, values: Shorts) -> None:
+    """Sort each row."""
+    for s in range(len(ptr) - 1):
+        start, end = ptr[s], ptr[s + 1]
+        gap = gap_for(end - start)
+        while gap > 0:
+            for i in range(start + gap, end):
+                value = values[i]
+                j = i - gap
+                while j >= start and values[j] > value:
+                    values[j + gap] = values[j]
+                    j -= gap
+                values[j + gap] = value
+            gap //= 3
+
+
+@kernel
+def add_up(to: Shorts, weights: Doubles, totals: Doubles) -> None:
+    """Add the weights of all steps to the totals of their targets."""
+    for i in range(len(to)):
+        totals[to[i]] += weights[i]
 
 
 @kernel
@@ -57,12 +155,28 @@ def preorder(ptr: Ints, to: Shorts, sum_ptr: Ints, sum_to: Shorts, stack: Shorts
                     top += 1
 
 
+@inlined
+def home(keys: Shorts, s: int) -> int:
+    """First cell of a state in a hash table, whose length is a power of two; successive states have different ones."""
+    return int((s * FACTOR >> 20) & (len(keys) - 1))
+
+
+@inlined
+def cell(keys: Shorts, stamps: Shorts, stamp: int, s: int) -> int:
+    """Cell of a state that this walk has reached, or the free one for it."""
+    c = home(keys, s)
+    while stamps[c] == stamp and keys[c] != s:
+        c = (c + 1) & (len(keys) - 1)
+    return c
+
+
 @kernel
 def reach(
     seed_ptr: Ints,
     seeds: Shorts,
     ptr: Ints,
     to: Shorts,
+    keys: Shorts,
     stamps: Shorts,
     out: Shorts,
     used: int,
@@ -70,36 +184,51 @@ def reach(
     first: int,
     last: int,
 ) -> tuple[int, int, int]:
-    """Walk for the values first, ..., last - 1, while `out` has room for all states.
+    """Walk for the values first, ..., last - 1, while `out` and the cells have room for a walk.
 
-    `stamps`, initially 0, has one entry per state and is owned by the thread: value i leaves the stamp ``i + 1``.
-    `counts` receives the number of states reached from each value. Returns the value with which to continue, the number
-    of used entries of `out`, and the number of tried steps.
+    `stamps`, initially 0, is owned by the thread: value i leaves the stamp ``i + 1``. It has one cell per state, or if
+    `keys` is not empty, `keys` holds the state of each cell with the stamp of the walk; seeds and tried steps of a walk
+    must not be more than half of the cells. `counts` receives the number of states reached from each value. Returns the
+    value with which to continue, the number of used entries of `out`, and the number of tried steps.
     """
     i = first
     tried = 0
-    states = len(stamps)
-    while i < last and used + states <= len(out):
+    hashed = len(keys) > 0
+    most = len(keys) // 2 if hashed else len(stamps)
+    while i < last and used + most <= len(out):
         stamp = i + 1
         head = tail = used
+        left = most - (seed_ptr[i + 1] - seed_ptr[i])
+        steps = 0
+        if hashed and left < 0:
+            return i, used, tried
         for j in range(seed_ptr[i], seed_ptr[i + 1]):
             s = seeds[j]
-            if stamps[s] != stamp:
-                stamps[s] = stamp
+            c = cell(keys, stamps, stamp, s) if hashed else s
+            if stamps[c] != stamp:
+                stamps[c] = stamp
+                if hashed:
+                    keys[c] = s
                 out[tail] = s
                 tail += 1
         while head < tail:
             s = out[head]
             head += 1
-            tried += ptr[s + 1] - ptr[s]
+            steps += ptr[s + 1] - ptr[s]
+            if hashed and steps > left:
+                return i, used, tried
             for e in range(ptr[s], ptr[s + 1]):
                 t = to[e]
-                if stamps[t] != stamp:
-                    stamps[t] = stamp
+                c = cell(keys, stamps, stamp, t) if hashed else t
+                if stamps[c] != stamp:
+                    stamps[c] = stamp
+                    if hashed:
+                        keys[c] = t
                     out[tail] = t
                     tail += 1
         counts[i] = tail - used
         used = tail
+        tried += steps
         i += 1
     return i, used, tried
 
@@ -122,6 +251,16 @@ def add(cells: Doubles, c: int, stamp: float, x: float) -> float:
     return high
 
 
+@inlined
+def total_cell(keys: Shorts, cells: Doubles, stamp: float, s: int) -> int:
+    """Cell of a state that this walk has reached or found a total of; if there is none, a free one, which is taken."""
+    c = home(keys, s)
+    while (cells[4 * c] == stamp or cells[4 * c + 1] == stamp) and keys[c] != s:
+        c = (c + 1) & (len(keys) - 1)
+    keys[c] = s
+    return c
+
+
 @kernel
 def accumulate(
     seed_ptr: Ints,
@@ -134,6 +273,7 @@ def accumulate(
     weights: Doubles,
     sum_rules: Ints,
     bounds: Doubles,
+    keys: Shorts,
     cells: Doubles,
     out: Shorts,
     used: int,
@@ -147,7 +287,7 @@ def accumulate(
     Weights of the steps `sum_to` are summed at their target, with the precision of a double-double. All targets in
     ``[p * n, (p + 1) * n)`` have bound p of ``len(bounds)``: the greatest total that does not pass the threshold; n is
     the number of states divided by that of bounds. `cells`, owned by the thread and initially 0, has four entries per
-    state: stamp of the walk that reached it; stamp of its total; high and low part of the total.
+    cell: stamp of the walk that reached its state; stamp of the total; high and low part of the total.
 
     With rows in `tally`, count the work of each rule in each round. A round is one step of all walks from the states
     reached in the previous round, as in semi-naive evaluation. There is one row per round, the last one for all later
@@ -156,16 +296,22 @@ def accumulate(
     """
     i = first
     tried = 0
-    states = len(cells) // 4
-    each = states // len(bounds)
+    each = (len(ptr) - 1) // len(bounds)
+    hashed = len(keys) > 0
+    most = len(keys) // 2 if hashed else len(ptr) - 1
     counting = len(tally) > 0
-    while i < last and used + states <= len(out):
+    while i < last and used + most <= len(out):
         stamp = float(i + 1)
         head = tail = used
+        left = most - (seed_ptr[i + 1] - seed_ptr[i])
+        steps = 0
+        if hashed and left < 0:
+            return i, used, tried
         for j in range(seed_ptr[i], seed_ptr[i + 1]):
             s = seeds[j]
-            if cells[4 * s] != stamp:
-                cells[4 * s] = stamp
+            c = 4 * (total_cell(keys, cells, stamp, s) if hashed else s)
+            if cells[c] != stamp:
+                cells[c] = stamp
                 out[tail] = s
                 tail += 1
         here = 0
@@ -176,12 +322,15 @@ def accumulate(
                 here = min(here + 1, len(tally) - 1)
             s = out[head]
             head += 1
-            tried += ptr[s + 1] - ptr[s] + sum_ptr[s + 1] - sum_ptr[s]
+            steps += ptr[s + 1] - ptr[s] + sum_ptr[s + 1] - sum_ptr[s]
+            if hashed and steps > left:
+                return i, used, tried
             for e in range(ptr[s], ptr[s + 1]):
                 t = to[e]
-                new = cells[4 * t] != stamp
+                c = 4 * (total_cell(keys, cells, stamp, t) if hashed else t)
+                new = cells[c] != stamp
                 if new:
-                    cells[4 * t] = stamp
+                    cells[c] = stamp
                     out[tail] = t
                     tail += 1
                 if counting:
@@ -189,7 +338,7 @@ def accumulate(
                     tally[here, 2 * int(rules[e]) + 1] += new
             for e in range(sum_ptr[s], sum_ptr[s + 1]):
                 t = sum_to[e]
-                c = 4 * t
+                c = 4 * (total_cell(keys, cells, stamp, t) if hashed else t)
                 new = cells[c] != stamp and add(cells, c, stamp, weights[e]) > bounds[t // each]
                 if new:
                     cells[c] = stamp
@@ -200,6 +349,7 @@ def accumulate(
                     tally[here, 2 * sum_rules[t // each] + 1] += new
         counts[i] = tail - used
         used = tail
+        tried += steps
         i += 1
     return i, used, tried
 

@@ -6,13 +6,16 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.records import record
+from kgreason.engine.relations.rows import Keys
 from kgreason.graph.induced.situations import Ties
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
-from kgreason.graph.sorted_keys import descending, distinct, looked_up, row_numbers
+from kgreason.graph.sorted_keys import descending, row_numbers
+from kgreason.graph.subgraphs import adjacency_kernels as kernels
 
 Ints = npt.NDArray[np.int64]
 Shorts = npt.NDArray[np.int32]
 _WIDTH = 62
+_BATCH = 1 << 14  # neighbours whose kinds are numbered at once
 
 
 @record(eq=False)
@@ -44,8 +47,7 @@ class Adjacency:
     @classmethod
     def plain(cls, graph: KnowledgeGraph) -> Adjacency:
         """All ties equal, for counting only."""
-        pairs, _ = _pairs(graph)
-        return _hubs_first(graph.n, pairs, np.ones(2 * len(pairs), np.int64), np.zeros(graph.n, np.int64))
+        return _hubs_first(graph, coded=False)
 
     @classmethod
     def of(cls, graph: KnowledgeGraph, cells: Ties | None = None) -> Adjacency:
@@ -60,21 +62,7 @@ class Adjacency:
         >>> len(set(found.tie.tolist()))
         3
         """
-        pairs, (keys, kinds) = _pairs(graph)
-        n = max(graph.n, 1)
-        low, high = np.divmod(pairs, n)
-        forth, back = looked_up(keys, kinds, pairs), looked_up(keys, kinds, high * n + low)
-        loops = looked_up(keys, kinds, np.arange(graph.n) * (n + 1))
-        one, other = [forth, back], [back, forth]
-        colours = [loops]
-        if cells is not None:
-            owner = np.repeat(np.arange(graph.n), np.diff(cells.indptr))
-            tie = looked_up(owner * n + cells.neighbour, cells.tie, pairs)
-            one.append(tie)
-            other.append(cells.mirror[tie])
-            colours.append(cells.loop)
-        ties = row_numbers([np.concatenate(column) for column in zip(one, other, strict=True)])
-        return _hubs_first(graph.n, pairs, ties + 1, row_numbers(colours))
+        return _hubs_first(graph, coded=True, cells=cells)
 
 
 def undirected(graph: KnowledgeGraph) -> tuple[Ints, Ints]:
@@ -88,10 +76,9 @@ def undirected(graph: KnowledgeGraph) -> tuple[Ints, Ints]:
     >>> [a.tolist() for a in undirected(graph)]
     [[0, 1, 3, 4], [1, 0, 2, 1]]
     """
-    n = max(graph.n, 1)
-    u, v = np.divmod(_pairs(graph)[0], n)
-    keys = np.sort(np.concatenate([u * n + v, v * n + u]))
-    return np.searchsorted(keys, np.arange(graph.n + 1) * n), keys % n
+    ptr, entries, *_ = _entries(graph, coded=False)
+    kernels.drop_repeated(ptr, entries)
+    return ptr, entries[: ptr[-1]]
 
 
 def ordered_pairs(graph: KnowledgeGraph) -> tuple[Ints, Ints]:
@@ -107,27 +94,68 @@ def ordered_pairs(graph: KnowledgeGraph) -> tuple[Ints, Ints]:
     return keys, row_numbers(counts) + 1 if len(keys) else keys
 
 
-def _pairs(graph: KnowledgeGraph) -> tuple[Ints, tuple[Ints, Ints]]:
-    """Pairs u < v with an edge, as u n + v, ascending, and the result of `ordered_pairs`."""
-    n = max(graph.n, 1)
-    keys, kinds = ordered_pairs(graph)
-    u, v = np.divmod(keys, n)
-    proper = u != v
-    both = np.minimum(u, v)[proper] * n + np.maximum(u, v)[proper]
-    return distinct(both), (keys, kinds)
+def _entries(graph: KnowledgeGraph, *, coded: bool) -> tuple[Ints, Ints, Ints, int]:
+    """Bounds and sorted entries of all vertices (see `adjacency_kernels`), numbers of neighbours, and number of codes.
+
+    If `coded`, relation i of r has code i at the sources of its edges, and r + i at the targets; else all have code 0.
+    """
+    relations = list(graph.relations.values())
+    ptr = np.zeros(graph.n + 2, dtype=np.int64)
+    ends = [(np.ascontiguousarray(r.source), np.ascontiguousarray(r.target)) for r in relations]
+    for source, target in ends:
+        kernels.count_entries(source, target, ptr)
+    np.cumsum(ptr, out=ptr)
+    entries = np.empty(ptr[-1], dtype=np.int64)
+    codes = 2 * len(relations) if coded else 1
+    for i, (source, target) in enumerate(ends):
+        outgoing, incoming = (i, len(relations) + i) if coded else (0, 0)
+        kernels.place_entries(source, target, codes, outgoing, incoming, ptr, entries)
+    degree = np.empty(graph.n, dtype=np.int64)
+    kernels.sort_entries(ptr, entries, codes, degree)
+    return ptr[:-1], entries, degree, codes
 
 
-def _hubs_first(n: int, pairs: Ints, ties: Ints, colours: Ints) -> Adjacency:
-    """Number vertices by descending degree; `ties` holds those of all pairs (u, v), then those of all (v, u)."""
-    u, v = np.divmod(pairs, max(n, 1))
-    ends, others = np.concatenate([v, u]), np.concatenate([u, v])
-    degree = np.bincount(ends, minlength=n)
+def _hubs_first(graph: KnowledgeGraph, *, coded: bool, cells: Ties | None = None) -> Adjacency:
+    """Number vertices by descending degree; unless `coded`, all ties and colours are equal."""
+    n, nothing = graph.n, np.empty(0, dtype=np.int64)
+    ptr, entries, degree, codes = _entries(graph, coded=coded)
     original = descending(degree)
-    rank = np.empty_like(original)
-    rank[original] = np.arange(n)
-    owner, neighbour = rank[ends], rank[others]
-    order = np.argsort(owner * n + neighbour)
-    indptr = np.concatenate([[0], np.cumsum(degree[original])])
-    entries = neighbour[order].astype(np.int32), ties[order].astype(np.int32)
-    bits, low = int(ties.max(initial=1)).bit_length(), int(colours.max(initial=0)).bit_length()
-    return Adjacency(original, indptr, *entries, colours[original].astype(np.int32), bits, low)
+    rank = np.empty(n, dtype=np.int32)
+    rank[original] = np.arange(n, dtype=np.int32)
+    indptr = np.zeros(n + 2, dtype=np.int64)
+    np.cumsum(degree[original], out=indptr[2:])
+    del degree
+    neighbour = np.empty(indptr[-1], dtype=np.int32)
+    tie = np.empty(indptr[-1] if coded else 0, dtype=np.int32)
+    by_cells = (nothing,) * 3 if cells is None else (cells.indptr, cells.neighbour, cells.tie)
+    owners, others = np.empty((2, _BATCH), dtype=np.int64)
+    kinds = np.empty((_BATCH, codes + (cells is not None)), dtype=np.int64)
+    known, numbers = Keys(kinds.shape[1]), nothing
+    at = e = 0
+    # a row is ascending, as each vertex is appended to those of its neighbours in the order of vertices
+    while at < n:
+        at, e, rows = kernels.describe(original, ptr, entries, codes, *by_cells, at, e, owners, others, kinds)
+        if coded:
+            numbers = known.number(kinds[:rows])
+        kernels.append(owners, others, numbers, rows, rank, indptr, neighbour, tie)
+    del entries, ptr, rank
+    if not coded:
+        return Adjacency(
+            original, indptr[:-1], neighbour, np.ones_like(neighbour), np.zeros(n, dtype=np.int32), 1, 0
+        )
+    numbers = 1 + row_numbers(list(known.rows[: known.count].T))
+    for start in range(0, len(tie), _BATCH):
+        some = tie[start : start + _BATCH]
+        some[:] = numbers[some]
+    colour = _colours(graph, cells)[original].astype(np.int32)
+    bits, low = int(tie.max(initial=1)).bit_length(), int(colour.max(initial=0)).bit_length()
+    return Adjacency(original, indptr[:-1], neighbour, tie, colour, bits, low)
+
+
+def _colours(graph: KnowledgeGraph, cells: Ties | None) -> Ints:
+    """Colour of each vertex by its loops."""
+    relations = graph.relations.values()
+    columns = [np.bincount(r.source[r.source == r.target], minlength=graph.n) for r in relations]
+    return row_numbers(
+        [np.zeros(graph.n, dtype=np.int64), *columns, *([] if cells is None else [cells.loop])]
+    )

@@ -26,6 +26,45 @@ class Edges:
     target: Vertices
     weight: Weights | None
 
+    def __len__(self) -> int:
+        return len(self.source)
+
+
+@record(eq=False)
+class CopiedEdges:
+    """Copies 1 to k - 1 of the edges of a relation between n vertices, then further edges; made column by column."""
+
+    relation: Relation
+    k: int
+    n: int
+    more: Edges | Relation | None = None
+
+    def __len__(self) -> int:
+        return (self.k - 1) * len(self.relation) + (0 if self.more is None else len(self.more))
+
+    @property
+    def source(self) -> Vertices:
+        """Sources; vertex v of copy i has number ``i * n + v``."""
+        return self._copied(self.relation.source, None if self.more is None else self.more.source)
+
+    @property
+    def target(self) -> Vertices:
+        """Targets."""
+        return self._copied(self.relation.target, None if self.more is None else self.more.target)
+
+    @property
+    def weight(self) -> Weights | None:
+        """Weights, if the edges have some."""
+        weight = self.relation.weight
+        if weight is None or self.more is None:
+            return None if weight is None else np.tile(weight, self.k - 1)
+        more = self.more.weight
+        return np.concatenate([np.tile(weight, self.k - 1), *([] if more is None else [more])])
+
+    def _copied(self, ends: Vertices, more: Vertices | None) -> Vertices:
+        copied = (np.arange(1, self.k)[:, None] * self.n + ends).reshape(-1)
+        return copied if more is None else np.append(copied, more)
+
 
 def is_symmetric(graph: KnowledgeGraph) -> bool:
     """Whether every edge except loops has its reverse in the same relation, and there is such an edge.
@@ -61,7 +100,7 @@ def labels_with_synthetic(graph: KnowledgeGraph, count: int) -> npt.NDArray[np.o
 def assemble(
     graph: KnowledgeGraph,
     n: int,
-    copies: Mapping[str, Edges],
+    copies: Mapping[str, Edges | CopiedEdges],
     synthetic: Pairs,
     rng: np.random.Generator,
     *,
@@ -77,20 +116,21 @@ def assemble(
     AnonymizationError
         If there are synthetic edges but no relation.
     """
-    names, (source, target) = list(graph.relations), synthetic
-    if len(source) and not names:
+    names = list(graph.relations)
+    if len(synthetic[0]) and not names:
         raise AnonymizationError(
             "the graph has no relation, so it can have no synthetic edges",
             hint="name the predicate of its edges with @edge",
         )
-    of = _proportional(graph, len(source), rng)
+    of = _proportional(graph, len(synthetic[0]), rng)
     relations, fixed = {}, {}
     for number, name in enumerate(names):
-        own, chosen = graph.relations[name], of == number
-        parts: list[Relation | Edges] = [own, copies[name]] if name in copies else [own]
-        fixed[name] = sum(len(part.source) for part in parts)
-        ends = source[chosen], target[chosen]
-        starts, stops = both_ways(ends) if symmetric else ends
+        own = graph.relations[name]
+        parts: list[Relation | Edges | CopiedEdges] = [own, copies[name]] if name in copies else [own]
+        fixed[name] = sum(len(part) for part in parts)
+        starts, stops = _chosen(synthetic, of == number)
+        if symmetric:
+            starts, stops = both_ways((starts, stops))
         parts.append(Edges(starts, stops, np.zeros(len(starts))))
         relations[name] = replace(
             own,
@@ -103,12 +143,16 @@ def assemble(
     return KnowledgeGraph(labels_with_synthetic(graph, n - graph.n), relations), fixed
 
 
+def _chosen(edges: Pairs, chosen: npt.NDArray[np.bool_]) -> Pairs:
+    return edges if chosen.all() else (edges[0][chosen], edges[1][chosen])
+
+
 def _proportional(graph: KnowledgeGraph, count: int, rng: np.random.Generator) -> Vertices:
     sizes = np.array([len(r) for r in graph.relations.values()], dtype=np.float64)
     if not len(sizes) or not count:
         return np.zeros(count, dtype=np.int64)
     share = sizes / sizes.sum() if sizes.sum() else np.full(len(sizes), 1 / len(sizes))
-    return rng.choice(len(sizes), count, p=share).astype(np.int64)
+    return rng.choice(len(sizes), count, p=share).astype(np.int64, copy=False)
 
 
 def publish(

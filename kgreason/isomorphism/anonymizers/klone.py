@@ -15,7 +15,7 @@ import numpy as np
 from kgreason.base.progress import Progress
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
 from kgreason.isomorphism.anonymizers.assembly import (
-    Edges,
+    CopiedEdges,
     Pairs,
     assemble,
     check_diversity,
@@ -62,10 +62,8 @@ class Klone:
         progress.step("Tying the copies together")
         symmetric = is_symmetric(graph)
         kept = None if earlier is None else Kept.of(graph, earlier, self.k)
-        synthetic, new = self._synthetic_edges(noised, symmetric, rules.incoming_sums, kept, rng)
-        copies = {name: _copies(noised, name, self.k, kept) for name in graph.relations}
-        n = self.k * graph.n + new
-        augmented, fixed = assemble(noised, n, copies, synthetic, rng, symmetric=symmetric)
+        augmented, fixed, new = self._assembled(noised, symmetric, rules.incoming_sums, kept, rng)
+        n = augmented.n
         if kept is not None:
             own = {name: self.k * len(r) for name, r in graph.relations.items()}
             augmented = noising.again(
@@ -90,6 +88,23 @@ class Klone:
         return Augmented(
             weighed, found, figures, originals=graph.n, copies=copied, answers=known, serials=serials
         )
+
+    def _assembled(
+        self,
+        noised: KnowledgeGraph,
+        symmetric: bool,
+        bounds: Mapping[str, float],
+        kept: Kept | None,
+        rng: np.random.Generator,
+    ) -> tuple[KnowledgeGraph, dict[str, int], int]:
+        """All copies with their synthetic edges; the numbers of edges of the copies, and that of new vertices."""
+        synthetic, new = self._synthetic_edges(noised, symmetric, bounds, kept, rng)
+        copies = {
+            name: CopiedEdges(relation, self.k, noised.n, None if kept is None else kept.edges[name])
+            for name, relation in noised.relations.items()
+        }
+        n = self.k * noised.n + new
+        return (*assemble(noised, n, copies, synthetic, rng, symmetric=symmetric), new)
 
     def _synthetic_edges(
         self,
@@ -189,16 +204,3 @@ def exchanged(edges: Pairs, n: int, k: int, order: Vertices) -> Pairs:
     shift = np.append((order - np.arange(k)) * n, 0)
     source, target = (ends + shift[np.minimum(ends // max(n, 1), k)] for ends in edges)
     return source, target
-
-
-def _copies(graph: KnowledgeGraph, name: str, k: int, kept: Kept | None) -> Edges:
-    """Copied edges of a relation, and those that are kept."""
-    relation = graph.relations[name]
-    shift = np.repeat(np.arange(1, k) * graph.n, len(relation))
-    source, target = np.tile(relation.source, k - 1) + shift, np.tile(relation.target, k - 1) + shift
-    weight = None if relation.weight is None else np.tile(relation.weight, k - 1)
-    if kept is not None:
-        more = kept.edges[name]
-        source, target = np.append(source, more.source), np.append(target, more.target)
-        weight = None if weight is None or more.weight is None else np.append(weight, more.weight)
-    return Edges(source, target, weight)

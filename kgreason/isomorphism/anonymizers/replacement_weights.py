@@ -53,12 +53,13 @@ class Drawing:
         self.name, self.density, self.bound, self.thresholds, self.rng = name, density, bound, thresholds, rng
         self.target, self.old = relation.target, weights_of(relation)
         self.pair = pair_numbers(relation)
-        self.side = thresholds.single.side(self.old)
+        self.side = thresholds.single.side(self.old).astype(np.int16)
         self.levels = _by_side(density.levels, thresholds)
         self.summed = bound is not None or len(thresholds.added) > 0
         parallel = np.bincount(self.pair)
         self.single = parallel[self.pair] == 1  # edges without parallel ones
-        self.forbidden = np.full(len(self.old), -1) if forbidden is None else in_units(forbidden)
+        nothing = np.full(len(self.old), -1, dtype=np.int32)
+        self.forbidden = nothing if forbidden is None else in_units(forbidden).astype(np.int32)
         self.taken = self._taken()
         self.spread = 2 * int(parallel.max(initial=0)) + 2
 
@@ -67,7 +68,7 @@ class Drawing:
         rows = np.flatnonzero(~self.single & (self.forbidden >= 0))
         return np.sort(self._keys(rows, self.forbidden))
 
-    def _keys(self, rows: Vertices, units: Units) -> Vertices:
+    def _keys(self, rows: Vertices, units: npt.NDArray[np.integer]) -> Vertices:
         """Numbers of pairs of vertices with weights."""
         return self.pair[rows] * (GRID + 1) + units[rows]
 
@@ -154,6 +155,8 @@ class Drawing:
 
     def _repeated(self, times: int) -> Drawing:
         """Copies of all edges, each copy between vertices of its own, so that all are drawn in the same rounds."""
+        if times == 1:
+            return self
         many = copy(self)
         number = np.repeat(np.arange(times), len(self.old))
         pairs = int(self.pair.max()) + 1

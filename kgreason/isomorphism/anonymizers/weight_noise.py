@@ -340,24 +340,26 @@ class WeightNoising:
     def _synthetic_weights(
         self, name: str, relation: Relation, fixed: int, alike: int, rng: np.random.Generator
     ) -> Weights:
-        weight, units = weights_of(relation), in_units(weights_of(relation))
-        bound = self._bound(name)
+        weight, bound = weights_of(relation), self._bound(name)
         if fixed and self._constant(name):
             return np.full(len(relation), weight[0])
-        units[fixed:] = self._like(name, units[:fixed], len(relation) - fixed, alike, rng)
+        drawn = self._like(name, weight[:fixed], len(relation) - fixed, alike, rng)
         if bound is not None:
-            units[fixed:] = self._within_room(name, relation, units, fixed, bound, alike, rng)
-        return np.concatenate([weight[:fixed], units[fixed:] / GRID])
+            units = np.append(in_units(weight[:fixed]), drawn)
+            drawn = self._within_room(name, relation, units, fixed, bound, alike, rng)
+        found = weight.copy()
+        np.divide(drawn, GRID, out=found[fixed:])
+        return found
 
-    def _like(self, name: str, present: Units, size: int, alike: int, rng: np.random.Generator) -> Units:
+    def _like(self, name: str, present: Weights, size: int, alike: int, rng: np.random.Generator) -> Units:
         """Draw weights like the present ones, which occur `alike` times each; so many successive edges share one."""
         if not len(present):
             return self.densities[name].draw(rng, size)
         if name not in self.drawings or self._bound(name) is not None:  # drawn part by part, or lowered later
-            return rng.choice(present, size)
+            return in_units(rng.choice(present, size))
         # further draws instead of present weights: otherwise all unique weights would be original
         drawn = np.repeat(rng.permutation(self._again(name, size // alike)), alike)
-        return np.concatenate([drawn, rng.choice(present, size - len(drawn))])
+        return np.concatenate([drawn, in_units(rng.choice(present, size - len(drawn)))])
 
     def _lowered(
         self,
