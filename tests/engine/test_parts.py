@@ -16,8 +16,8 @@ from kgreason.base import memory
 from kgreason.base.errors import EvaluationError, MemoryLimitError, ProgramError
 from kgreason.engine.limits import Limits
 from kgreason.engine.parts import slices
-from kgreason.engine.parts.stage_evaluation import StageEvaluation, evaluate_in_parts
 from kgreason.engine.parts.slices import HASHES
+from kgreason.engine.parts.stage_evaluation import StageEvaluation, evaluate_in_parts
 from kgreason.engine.parts.stage_programs import divided, undivided
 from kgreason.engine.plan.separable_strata import factored
 from kgreason.engine.relations.fact_tables import Facts

@@ -128,7 +128,8 @@ def test_walks_are_prepared_as_by_sorting(seeds, rules, facts, spread, near, num
     }
     build, make = walk.build, walk.Seeds.make
 
-    def compared(plan, given, find, *, numbered):
+    def compared(plan, given, find, *, numbered, values):
+        assert not values
         found, expected = build(plan, given, find, numbered=numbered), prepared(plan, given, find, numbered)
         assert (found is None) == (expected is None)
         if found is not None:
