@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -107,7 +108,9 @@ def fact_streams(
     ReleaseError
         If a file cannot be written; the folder is unchanged.
     """
-    work = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}")
+    place = Path(os.path.realpath(folder))
+    name = f".{place.name}.{secrets.token_hex(4)}"
+    work = place / name if place.exists() else place.with_name(name)
     temporary = work / ".parts"
     targets = tuple((p, Target.within(folder, p, format)) for p in outputs)
     try:
@@ -115,14 +118,14 @@ def fact_streams(
         with ExitStack() as stack:
             streams = FactStreams(symbols)
             for predicate, target in targets:
-                names = column_names(program, predicate, arities[predicate]) or ("holds",)
+                names = column_names(program, predicate, arities.get(predicate, 0)) or ("holds",)
                 stream = function_of(FUNCTIONS[format].stream)
                 opened = stream(work / target.path.name, predicate, names, target)
                 streams.open(predicate, stack.enter_context(opened))
             yield Opened(streams, targets, temporary)
             streams.flush()
         shutil.rmtree(temporary)
-        _place(work, folder)
+        _place(work, place)
     except OSError as error:
         raise ReleaseError(
             f"{folder}: cannot be written: {error.strerror or error}",

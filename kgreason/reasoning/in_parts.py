@@ -81,7 +81,8 @@ def plan_parts(
     program = load(rules, allow_files=allow_files)
     goals = output_names(outputs)
     goals = tuple(program.outputs if goals is None else goals)
-    division, _ = divided(factored(program), goals)
+    stated = program.heads.intersection(fact.predicate for fact in program.facts)
+    division, _ = divided(factored(program), goals, stated)
     return division, undivided(program, goals, division)
 
 
@@ -100,7 +101,8 @@ def reason_in_parts(
     """Derive the output predicates of a rule file and write them to a folder, part by part.
 
     The facts are those of `kgreason.reason`, in another order. The inputs must fit into the memory; of the derived
-    facts, only those of one part are held at a time, and those of predicates that are derived whole.
+    facts, only those of one part are held at a time, those of predicates that are derived whole, and all strings and
+    collections that the rules compute.
 
     Parameters
     ----------

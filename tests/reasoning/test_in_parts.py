@@ -85,6 +85,28 @@ def test_an_existing_folder_keeps_its_other_files(tmp_path: Path):
     )
 
 
+def test_folders_by_other_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "inside").mkdir()
+    monkeypatch.chdir(tmp_path / "inside")
+    for folder in (".", "..", "../new/deeper"):
+        reason_in_parts(RULES, DATA, folder, parts=2, outputs="reach")
+        assert (Path(folder) / "reach.parquet").is_file()
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "dangling").symlink_to(tmp_path / "later")
+    for name, real in (("link", "elsewhere"), ("dangling", "later")):
+        reason_in_parts(RULES, DATA, tmp_path / name, parts=2, outputs="reach")
+        assert (tmp_path / real / "reach.parquet").is_file()
+        assert (tmp_path / name).is_symlink()
+    assert not list(tmp_path.rglob(".*"))
+
+
+def test_an_unknown_output_leaves_nothing(tmp_path: Path):
+    with pytest.raises(KgreasonError, match="no rule and no fact mentions the predicate nix"):
+        reason_in_parts(RULES, DATA, tmp_path / "out", parts=2, outputs="nix")
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_full_disk_is_named_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     def full(self, predicate, table):
         raise OSError(28, "No space left on device")

@@ -71,7 +71,7 @@ def unify(
     `doubles` are the positions of kind ANY whose numbers are doubles. Raises EvaluationError if two different constants
     are equated, directly or through nulls.
     """
-    rule, messages = unification.rule, _Messages(relations, kinds, nulls.symbols)
+    rule, messages = unification.rule, _Messages(relations, kinds, nulls.symbols, {})
     rows, types = messages.rows(unification.predicate), kinds[unification.predicate]
     left, right = (any_codes(rows[:, i], types[i], nulls.symbols) for i in range(2))
     if (unification.predicate, 0) in doubles:
@@ -119,9 +119,18 @@ def shortest_chain(links: Sequence[tuple[int, int]], start: int, end: int) -> li
     return [graph.edges[pair]["number"] for pair in pairwise(path)]
 
 
-def deny(denials: Iterable[Denial], relations: Relations, kinds: Kinds, symbols: Symbols) -> None:
-    """Check constraints; EvaluationError with the first violations of each violated constraint."""
-    messages = _Messages(relations, kinds, symbols)
+def deny(
+    denials: Iterable[Denial],
+    relations: Relations,
+    kinds: Kinds,
+    symbols: Symbols,
+    names: Mapping[str, str] | None = None,
+) -> None:
+    """Check constraints; EvaluationError with the first violations of each violated constraint.
+
+    `names` are the names of predicates in messages, where these differ.
+    """
+    messages = _Messages(relations, kinds, symbols, names or {})
     violated = [d for d in denials if relations[d.predicate].count]
     errors = [messages.violation(d.rule, messages.rows(d.predicate)) for d in violated]
     if len(errors) == 1:
@@ -137,6 +146,7 @@ class _Messages(NamedTuple):
     relations: Relations
     kinds: Kinds
     symbols: Symbols
+    names: Mapping[str, str]
 
     def rows(self, predicate: str) -> Rows:
         relation = self.relations[predicate]
@@ -195,10 +205,11 @@ class _Messages(NamedTuple):
         rows, types = self._matching(atom, binding)[:most], self.kinds[atom.predicate]
         if not len(rows):
             return [str(atom)]
+        name = self.names.get(atom.predicate, atom.predicate)
         if not types:
-            return [atom.predicate]
+            return [name]
         columns = [decode(kind, rows[:, i], self.symbols) for i, kind in enumerate(types)]
-        return [f"{atom.predicate}({', '.join(map(source, row))})" for row in zip(*columns, strict=True)]
+        return [f"{name}({', '.join(map(source, row))})" for row in zip(*columns, strict=True)]
 
     def _matching(self, atom: CheckedAtom, binding: Mapping[str, Value]) -> Rows:
         rows = self.rows(atom.predicate)

@@ -24,7 +24,7 @@ from itertools import islice
 from typing import Literal, NamedTuple
 
 from kgreason.base.errors import Diagnostic
-from kgreason.engine.plan.ir import inputs
+from kgreason.engine.plan.ir import inputs, plain
 from kgreason.language.check.checked_program import CheckedAtom, CheckedProgram, CheckedRule, Stratum
 from kgreason.language.check.expressions import walk
 from kgreason.language.syntax.syntax_tree import Skolem, Variable
@@ -38,7 +38,7 @@ PART = "#part"
 """Predicate with one fact, the number of the part."""
 
 _PLANS = 8  # plans of the first strata that are extended to the next stratum, the best ones
-_CHOICES = 64  # choices of places that are examined for the reason why none is possible
+_CHOICES = 64  # choices of the places of a stratum that are examined
 
 _INDEPENDENT = "every rule of a divided recursion copies one argument of its recursive atoms to its head"
 _UNDIVIDED = "derive these predicates without --parts"
@@ -96,23 +96,20 @@ class _Choice(NamedTuple):
         (stage, predicate, position, arity) of derived facts that are read by the values at another position.
     """
 
-    recursions: int
-    sent: frozenset[tuple[int, str]]
-    whole: int
-    exchanged: frozenset[tuple[int, str, int, int]]
-    scattered: int
-    places: Mapping[str, Place]
-    stages: Mapping[str, int]
-    kept: Mapping[int, str]
+    recursions: int = 0
+    sent: frozenset[tuple[int, str]] = frozenset()
+    whole: int = 0
+    exchanged: frozenset[tuple[int, str, int, int]] = frozenset()
+    last: int = 0
+    scattered: int = 0
+    places: Mapping[str, Place] = {}
+    stages: Mapping[str, int] = {}
+    kept: Mapping[int, str] = {}
 
     @property
     def cost(self) -> tuple[int, ...]:
         exchanged = sum(arity for *_, arity in self.exchanged)
-        return self.recursions, len(self.sent), self.whole, exchanged, self._last, self.scattered
-
-    @property
-    def _last(self) -> int:
-        return max(self.stages.values(), default=0)
+        return self.recursions, len(self.sent), self.whole, exchanged, self.last, self.scattered
 
     def complete(self, predicate: str) -> int:
         """First stage in which all facts of a predicate can be read."""
@@ -120,6 +117,14 @@ class _Choice(NamedTuple):
 
     def divides(self, predicate: str) -> bool:
         return self.places.get(predicate, "whole") != "whole"
+
+    def joined(self, more: _Choice) -> _Choice:
+        """Add the places of a further stratum, whose costs include those of this plan."""
+        return more._replace(
+            places={**self.places, **more.places},
+            stages={**self.stages, **more.stages},
+            kept={**self.kept, **more.kept},
+        )
 
 
 def divide(program: CheckedProgram) -> tuple[Division, tuple[int, ...]] | None:
@@ -147,24 +152,54 @@ def divide(program: CheckedProgram) -> tuple[Division, tuple[int, ...]] | None:
 
 
 def _plan(program: CheckedProgram) -> _Choice:
-    plans = [_Choice(0, frozenset(), 0, frozenset(), 0, {}, {}, {})]
+    plans = [_Choice()]
     for stratum in program.strata:
-        choices = list(_choices(stratum, program))
-        extended = [_divided(plan, stratum, places) for plan in plans for places in choices]
-        extended += [_whole(plan, stratum) for plan in plans]
-        plans = sorted(extended, key=lambda plan: plan.cost)[:_PLANS]
+        choices = list(islice(_choices(stratum, program), _CHOICES))
+        extended = [(plan, _divided(plan, stratum, places)) for plan in plans for places in choices]
+        extended += [(plan, _whole(plan, stratum)) for plan in plans]
+        extended.sort(key=lambda pair: pair[1].cost)
+        plans = [plan.joined(more) for plan, more in extended[:_PLANS]]
     return plans[0]
 
 
 def reasons(program: CheckedProgram, division: Division | None) -> tuple[Diagnostic, ...]:
-    """Why a program is not divided, or why some of its recursions are derived whole."""
+    """Why a program is not divided, or what in it must fit into the memory nevertheless."""
     refused = tuple(_refusals(program))
     if refused:
         return refused
-    code = "E541" if division is None else "W516"
-    wanted = [s for s in program.strata if s.recursive or division is None]
-    strata = [s for s in wanted if next(_choices(s, program), None) is None]
-    return tuple(_blocked(stratum, program, code) for stratum in strata)
+    blocked = [s for s in program.strata if next(_choices(s, program), None) is None]
+    if division is not None:
+        recursions = [_blocked(stratum, program, "W516") for stratum in blocked if stratum.recursive]
+        return (*recursions, *_loaded(division))
+    found = tuple(
+        (_blocked if stratum.recursive else _gathered)(stratum, program, "E541") for stratum in blocked
+    )
+    if found:
+        return found
+    what = f"nothing is derived for {', '.join(program.outputs)} that could be divided"
+    return (Diagnostic("E541", what, hint=_UNDIVIDED),)
+
+
+def _loaded(division: Division) -> Iterator[Diagnostic]:
+    """Divided predicates whose facts a rule reads all at once."""
+    for rule in division.program.rules:
+        kept = Variable(division.kept.get(id(rule), ""))
+        for atom in rule.body:
+            if not division.divides(atom.predicate) or _partial(atom) or kept in atom.terms:
+                continue
+            name = "a constraint" if rule.head.predicate.startswith("#") else rule.head.predicate
+            what = f"all facts of {atom.predicate} must fit into the memory: {name} reads them at once"
+            hint = (
+                "keep an argument in the head; counts, minima and maxima are combined from those of the parts"
+            )
+            yield Diagnostic("W516", what, atom.span, hint=hint)
+
+
+def _gathered(stratum: Stratum, _: CheckedProgram, code: str) -> Diagnostic:
+    """A predicate without recursion whose rule keeps no value of its body."""
+    rule = stratum.rules[0]
+    what = f"{rule.head.predicate} cannot be divided: its head keeps no value of the body"
+    return Diagnostic(code, what, rule.head.span, hint=_UNDIVIDED)
 
 
 def _refusals(program: CheckedProgram) -> Iterator[Diagnostic]:
@@ -194,15 +229,17 @@ def _blocked(stratum: Stratum, program: CheckedProgram, code: str) -> Diagnostic
                 if best is None or number > best[0]:
                     best = number, rule, _leaving(rule, places)
                 break
-    names = ", ".join(_visible(stratum.predicates))
+    names = ", ".join(found := _visible(stratum.predicates))
     if best is None:
         rule = stratum.rules[0]
         return Diagnostic(code, f"{names} has no argument to divide it by", rule.head.span, hint=_UNDIVIDED)
     _, rule, atom = best
-    verb = "cannot be divided" if code == "E541" else "is derived whole"
+    verb = "cannot be divided" if code == "E541" else f"{'are' if len(found) > 1 else 'is'} derived whole"
     what = f"{names} {verb}: no argument of {atom} is copied to the same place of the head {rule.head}"
     hint = "start the recursion from one argument, as in p(X, Z) :- p(X, Y), step(Y, Z)"
     hint += f"; or {_UNDIVIDED}" if code == "E541" else ""
+    if len(rule.head.terms) < 2:
+        hint = "its facts must fit into the memory" if code == "W516" else _UNDIVIDED
     return Diagnostic(code, what, atom.span if atom.span else rule.span, note=_INDEPENDENT, hint=hint)
 
 
@@ -226,7 +263,7 @@ def _all_places(
     stratum: Stratum, program: CheckedProgram, rules: Sequence[CheckedRule] = ()
 ) -> Iterator[dict[str, Place]]:
     """Places of the predicates of a stratum by which `rules` are local."""
-    names = sorted(stratum.predicates)
+    names = _connected(stratum)
     needs = [{rule.head.predicate, *(a.predicate for a in rule.body)} & stratum.predicates for rule in rules]
 
     def extended(places: dict[str, Place]) -> Iterator[dict[str, Place]]:
@@ -245,6 +282,22 @@ def _all_places(
     return extended({})
 
 
+def _connected(stratum: Stratum) -> list[str]:
+    """Predicates of a stratum, each after one with which it occurs in a rule, if there is one."""
+    beside = {p: set[str]() for p in sorted(stratum.predicates)}
+    for rule in stratum.rules:
+        here = [a.predicate for a in rule.atoms if a.predicate in beside]
+        for predicate in here:
+            beside[predicate].update(here)
+    order: list[str] = []
+    waiting = list(beside)
+    while waiting:
+        near = next((p for p in waiting if not beside[p].isdisjoint(order)), waiting[0])
+        order.append(near)
+        waiting.remove(near)
+    return order
+
+
 def _options(predicate: str, stratum: Stratum, program: CheckedProgram) -> list[Place]:
     keyed = program.keyed.get(predicate)
     places: list[Place] = [
@@ -261,8 +314,10 @@ def _candidates(rule: CheckedRule, place: Place) -> list[str]:
         group, contributors = inputs(aggregation)
         if not rule.head.predicate.startswith(PARTIAL):
             bound &= set(group)
-        elif contributors:  # those of different parts must be different
+        elif plain(aggregation) == "count":  # contributions of different parts must be different
             bound &= {*group, *contributors}
+    elif not bound:  # every part derives the same
+        return [""] if place == "scattered" else []
     if not isinstance(place, int):
         return sorted(bound)
     term = rule.head.terms[place]
@@ -298,10 +353,11 @@ def _divided(plan: _Choice, stratum: Stratum, places: Mapping[str, Place]) -> _C
     return plan._replace(
         sent=plan.sent | sent,
         exchanged=plan.exchanged | exchanged,
+        last=max(plan.last, stage),
         scattered=plan.scattered + sum(place == "scattered" for place in places.values()),
-        places={**plan.places, **places},
-        stages={**plan.stages, **dict.fromkeys(places, stage)},
-        kept={**plan.kept, **kept},
+        places=places,
+        stages=dict.fromkeys(places, stage),
+        kept=kept,
     )
 
 
@@ -327,8 +383,10 @@ def _whole(plan: _Choice, stratum: Stratum) -> _Choice:
         recursions=plan.recursions + stratum.recursive,
         sent=plan.sent | sent,
         whole=plan.whole + len(stratum.predicates),
-        places={**plan.places, **dict.fromkeys(stratum.predicates, "whole")},
-        stages={**plan.stages, **dict.fromkeys(stratum.predicates, stage)},
+        last=max(plan.last, stage),
+        places=dict.fromkeys(stratum.predicates, "whole"),
+        stages=dict.fromkeys(stratum.predicates, stage),
+        kept={},
     )
 
 

@@ -34,6 +34,7 @@ from kgreason.engine.seminaive.fixpoint import Fixpoint
 from kgreason.engine.seminaive.separable_walks import KeptGraphs
 from kgreason.engine.statistics import RuleStats, Stats, StratumStats, visible
 from kgreason.language.check.checked_program import CheckedProgram
+from kgreason.language.check.program_checker import restricted
 
 Receive = Callable[[str, Table], None]
 Read = Slices | FactFiles
@@ -112,7 +113,8 @@ class StageEvaluation:
             )
             fixpoint.run(_Advancing(progress))
             self._count(stratum.predicates, fixpoint.stats())
-        deny(self.stage.denials, relations, self.kinds, self._symbols)
+        names = {name: predicate for name, (predicate, _) in self.stage.slices.items()}
+        deny(self.stage.denials, relations, self.kinds, self._symbols, names)
         return {p: relations[p] for p in self.stage.predicates}
 
     def _count(self, predicates: frozenset[str], new: StratumStats) -> None:
@@ -231,6 +233,7 @@ def evaluate_in_parts(
     kinds = infer(whole, facts)
     derived = whole.heads
     given = {p for p, t in facts.tables.items() if t.length}.union(a.predicate for a in whole.facts) & derived
+    relevant(restricted(program, goals), facts)
     division, copies = divided(whole, goals, given)
     if division is None:
         raise ProgramError(undivided(program, goals, None), program.sources or program.text)
@@ -390,7 +393,12 @@ class _Run:
         """Relation of all facts of a predicate."""
         if predicate not in self._relations:
             file = next(file for (name, _, _), file in self._files.items() if name == predicate)
-            self._relations[predicate] = self._loaded(predicate, file.rows())
+            try:
+                self._relations[predicate] = self._loaded(predicate, file.rows())
+            except MemoryError as error:
+                what = f"there is not enough memory for all facts of {predicate}: {error}"
+                hint = "kgreason check --parts names the rule that reads them at once; allow more (--memory-limit SIZE)"
+                raise MemoryLimitError(what, hint=hint) from None
         return self._relations[predicate]
 
     def _loaded(self, predicate: str, rows: Rows) -> Relation:

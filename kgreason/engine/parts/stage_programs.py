@@ -118,7 +118,7 @@ def _stage(division: Division, number: int, once: bool, copies: Copies) -> Stage
 
         holding = [a for a in rule.positives if Variable(x) in a.terms]
         within = once or any(division.divides(atom.predicate) for atom in holding)
-        first = None if within else holding[0]
+        first = None if within or not holding else holding[0]
         positives = tuple(sliced(a, x) if a is first else read(a) for a in rule.positives)
         negatives = tuple(map(read, rule.negatives))
         if (positives, negatives) == (rule.positives, rule.negatives):
@@ -126,7 +126,8 @@ def _stage(division: Division, number: int, once: bool, copies: Copies) -> Stage
         return copies.rule(replace(rule, positives=positives, negatives=negatives), rule)
 
     strata = [s._replace(rules=tuple(map(rewritten, s.rules))) for s in strata]
-    denials = tuple(d for d in program.denials if d.predicate in here)
+    rules = {rule.head.predicate: rule for s in strata for rule in s.rules}
+    denials = tuple(d._replace(rule=rules[d.predicate]) for d in program.denials if d.predicate in here)
     return Stage(number, once, tuple(strata), frozenset(whole), slices, denials)
 
 
@@ -150,7 +151,7 @@ def divided(
 def undivided(
     program: CheckedProgram, goals: Sequence[str], division: Division | None
 ) -> tuple[Diagnostic, ...]:
-    """Why a program, as written, is not divided for some goals, or why some of its recursions are derived whole."""
+    """Why a program, as written, is not divided for some goals, or what in it must fit into the memory."""
     return reasons(_linear(restricted(program, goals), Copies()), division)
 
 
