@@ -55,7 +55,8 @@ class Shipping:
         found: list[pickle.PickleBuffer] = []
         pickled = pickle.dumps(value, protocol=5, buffer_callback=found.append)
         files: dict[str, Path] = {}
-        placed = [self._placed(each, files) for each in (pickled, *(buffer.raw() for buffer in found))]
+        parts: list[Buffer] = [pickled, *(buffer.raw() for buffer in found)]
+        placed = [self._placed(each, files) for each in parts]
         if files:
             self._send(list(files.values()))
             self._sent.update(files)

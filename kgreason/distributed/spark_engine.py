@@ -53,10 +53,10 @@ class SparkEngine:
     """
 
     def __init__(
-        self, spark: SparkSession | None = None, *, least: float = LEAST, partitions: int | None = None
+        self, spark: SparkSession | None = None, *, least: float | None = None, partitions: int | None = None
     ) -> None:
         self.spark = session() if spark is None else spark
-        self._least, self._partitions = least, partitions
+        self._least, self._partitions = LEAST if least is None else least, partitions
         if self.spark not in _shippings:
             _shippings[self.spark] = Shipping(_sender(weakref.ref(self.spark)))
         self._shipping = _shippings[self.spark]

@@ -145,7 +145,7 @@ def _counts(
     numbers: Iterator[int],
     _: Advance,
 ) -> list[tuple[int, int]]:
-    """Numbers of some shares and of their sets; `met` is shared by the threads of a process, which stop at the limit."""
+    """Numbers of some shares and of their sets; the threads of a process share `met`, and stop at the limit."""
     n, none = len(adjacency.vertices), np.empty(0, dtype=np.int64)
     reached, opened = np.zeros(n, dtype=np.int32), np.empty(n + 1, dtype=np.int32)
     path, out = np.zeros((4, size + 1), dtype=np.int64), none.reshape(0, size)
