@@ -187,6 +187,7 @@ class Sample:
         order = np.lexsort((keys, classes))
         rank = np.arange(len(order)) - np.searchsorted(classes[order], classes[order])
         last = order[rank == SAMPLED - 1]
+        self._bound = self._bound.copy()  # that of a copy is read-only
         self._bound[classes[last]] = keys[last]
         order = order[rank < SAMPLED]
         self.rows, self.classes, self._keys = rows[order], classes[order], keys[order]
