@@ -9,7 +9,7 @@ from __future__ import annotations
 import pickle
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -115,7 +115,7 @@ class SparkEngine:
         Raises
         ------
         EngineError, KgreasonError
-            As `run`, before the block begins: frames hold all facts.
+            As `run`, before the block begins: frames hold all facts. Exceptions of Spark in the block are converted.
         """
         from pyspark import StorageLevel
 
@@ -126,14 +126,17 @@ class SparkEngine:
 
             def failures(spark: SparkSession) -> DataFrame:
                 made = _mapped(self._tasks(spark, tasks), job, schema).persist(StorageLevel.DISK_ONLY)
-                stack.callback(made.unpersist)
+                stack.callback(_tidied, made.unpersist)
                 kept.append(made)
                 return made.select(workers.ERROR).where(f"{workers.ERROR} is not null")
 
             for error in self._collected(failures)[workers.ERROR].to_pylist():
                 raise workers.unpacked(error)
             (all_facts,) = kept
-            yield {name: all_facts.where(f"`{name}` is not null").select(f"`{name}`.*") for name in schemas}
+            with _reported(), quiet():
+                yield {
+                    name: all_facts.where(f"`{name}` is not null").select(f"`{name}`.*") for name in schemas
+                }
 
     def _tasks(self, spark: SparkSession, tasks: int) -> DataFrame:
         return spark.range(0, tasks, 1, min(tasks, self.partitions))
@@ -146,10 +149,10 @@ class SparkEngine:
             try:
                 return frame(self.spark).toArrow()
             except BaseException:
-                self.spark.interruptTag(tag)
+                _tidied(self.spark.interruptTag, tag)
                 raise
             finally:
-                self.spark.removeTag(tag)
+                _tidied(self.spark.removeTag, tag)
 
 
 def _sender(spark: weakref.ref[SparkSession]) -> Callable[[Any], None]:
@@ -200,15 +203,28 @@ _REASONS = (
 )
 
 
+def _errors() -> tuple[type[Exception], ...]:
+    """Exceptions of Spark, or of the connection to it."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    return PySparkException, Py4JError, OSError
+
+
+def _tidied(call: Callable[..., object], *arguments: object) -> None:
+    """Tidy up in a session, unless it is gone."""
+    with suppress(*_errors()):
+        call(*arguments)
+
+
 @contextmanager
 def _reported() -> Iterator[None]:
     """Convert exceptions of Spark to `EngineError`, but for tracebacks of Python, which show defects."""
-    from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException, PythonException
+    from pyspark.errors import PythonException
 
     try:
         yield
-    except (PySparkException, Py4JError, OSError) as error:
+    except _errors() as error:
         text = str(error)
         if "No space left on device" in text or "Disk quota exceeded" in text:
             raise workers.full_disk(first_line(error)) from error

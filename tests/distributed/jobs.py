@@ -92,3 +92,12 @@ def filling(folder: str, tasks: Iterator[int], _: Any) -> int:
 
 def large(tasks: Iterator[int], _: Any) -> np.ndarray:
     return np.full(2_000_000, next(tasks))
+
+
+def slow_facts(folder: str, seconds: float, tasks: Iterator[int], _: Any) -> Iterator[tuple[str, pa.Table]]:
+    """A hundred facts a task; begun tasks are files in a folder."""
+    for task in tasks:
+        Path(folder, f"{task}-{os.getpid()}").touch()
+        time.sleep(seconds)
+        x = np.arange(100 * task, 100 * (task + 1))
+        yield "own", pa.table([x, x / 2], schema=SCHEMAS["own"])

@@ -32,8 +32,10 @@ def no_session(monkeypatch: pytest.MonkeyPatch) -> None:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
+    monkeypatch.setattr(SparkSession, "_instantiatedSession", None)
     monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
-    monkeypatch.setattr(SparkContext, "_active_spark_context", None)
+    for name in ("_active_spark_context", "_gateway", "_jvm"):
+        monkeypatch.setattr(SparkContext, name, None)
     monkeypatch.delenv("PYSPARK_GATEWAY_PORT", raising=False)
     monkeypatch.delenv("SPARK_REMOTE", raising=False)
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
