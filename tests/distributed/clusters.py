@@ -175,7 +175,9 @@ def program(folder: Path, job: str, master: str, *words: str, **more: Any) -> It
 def small_disk(folder: Path, megabytes: int) -> list[str]:
     """Command before another one, which then sees a small disk at a folder."""
     folder.mkdir()
-    mount = f'mount -t tmpfs -o size={megabytes}m tmpfs "{folder}" && exec "$@"'
+    # what is on the disk at the end goes to standard output, as nobody else sees it
+    end = f'{{ "$@"; code=$?; find "{folder}"; exit $code; }}'
+    mount = f'mount -t tmpfs -o size={megabytes}m tmpfs "{folder}" && {end}'
     before = ["unshare", "-rm", "sh", "-c", mount, "sh"]
     try:
         done = subprocess.run([*before, "true"], capture_output=True, text=True, check=False)

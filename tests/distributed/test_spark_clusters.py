@@ -157,3 +157,5 @@ def test_the_disk_of_facts_is_full(which: str, tmp_path: Path) -> None:
             (line,) = [line for line in running.errors.splitlines() if line.startswith("error: ")]
             assert line.startswith("error: a disk that Spark writes to is full: ")
             assert not (out / "_SUCCESS").exists()
+            assert "_SUCCESS" not in running.out.read_text()
+            assert str(disk) in running.out.read_text()
