@@ -7,7 +7,9 @@ sessions have is used (classic, Connect): neither a SparkContext nor broadcast v
 from __future__ import annotations
 
 import pickle
+import re
 import weakref
+from base64 import b64decode
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
@@ -29,6 +31,12 @@ if TYPE_CHECKING:
 LEAST = 1 << 27  # steps, of some ns: a job of Spark takes 0.3 s
 SPREAD = 4  # partitions for each core, so that none waits long for the last one
 FEWEST = 8  # partitions, as executors may still be starting when the cores are counted
+_MARK = "kgreason-error:"  # before a packed error in the message of an exception of Spark
+_RAISED = (
+    f"case when {workers.ERROR} is null then true "
+    f"else cast(raise_error(concat('{_MARK}', base64({workers.ERROR}), ':')) as boolean) end"
+)
+_PACKED = re.compile(f"{_MARK}([A-Za-z0-9+/=\\s]+):")
 _PROBED = 1 << 12  # rows, by which Spark makes a partition for each core
 
 _shippings: weakref.WeakKeyDictionary[SparkSession, Shipping] = weakref.WeakKeyDictionary()
@@ -101,9 +109,9 @@ class SparkEngine:
 
     @contextmanager
     def frames(
-        self, work: Work[Any], tasks: int, schemas: Mapping[str, pa.Schema]
+        self, work: Work[Any], tasks: int, schemas: Mapping[str, pa.Schema], *, keep: bool = True
     ) -> Iterator[dict[str, DataFrame]]:
-        """Facts that divided work derives, as a frame for each predicate; they are kept on disk within the block.
+        """Facts that divided work derives, as a frame for each predicate, to be used within the block.
 
         Parameters
         ----------
@@ -111,32 +119,31 @@ class SparkEngine:
             Returns pairs of a predicate and facts (`pyarrow.RecordBatch` or `Table`), best one at a time.
         schemas
             Columns of each predicate; names and types as in the facts.
+        keep
+            Derive all facts before the block begins, and keep them on the disks of the executors until it ends.
+            Without, each use of a frame derives them again, for one predicate at half of the processor time; an error
+            then arises in the block, after Spark has run the task as often as a task may fail.
 
         Raises
         ------
         EngineError, KgreasonError
-            As `run`, before the block begins: frames hold all facts. Exceptions of Spark in the block are converted.
+            As `run`. Exceptions of Spark in the block, for instance when a frame is written, are converted.
         """
         from pyspark import StorageLevel
 
         schema = workers.facts_schema(schemas)
         job = partial(workers.facts, self._shipping.ship(work), workers.Order(tasks), schema)
-        with ExitStack() as stack:
-            kept: list[DataFrame] = []
-
-            def failures(spark: SparkSession) -> DataFrame:
-                made = _mapped(self._tasks(spark, tasks), job, schema).persist(StorageLevel.DISK_ONLY)
+        with ExitStack() as stack, _reported(), quiet():
+            made = _mapped(self._tasks(self.spark, tasks), job, schema)
+            if keep:
+                made = made.persist(StorageLevel.DISK_ONLY)
                 stack.callback(_tidied, made.unpersist)
-                kept.append(made)
-                return made.select(workers.ERROR).where(f"{workers.ERROR} is not null")
-
-            for error in self._collected(failures)[workers.ERROR].to_pylist():
-                raise workers.unpacked(error)
-            (all_facts,) = kept
-            with _reported(), quiet():
-                yield {
-                    name: all_facts.where(f"`{name}` is not null").select(f"`{name}`.*") for name in schemas
-                }
+                failures = made.select(workers.ERROR).where(f"{workers.ERROR} is not null")
+                for error in self._collected(lambda _: failures)[workers.ERROR].to_pylist():
+                    raise workers.unpacked(error)
+            else:
+                made = made.where(_RAISED)
+            yield {name: made.where(f"`{name}` is not null").select(f"`{name}`.*") for name in schemas}
 
     def _tasks(self, spark: SparkSession, tasks: int) -> DataFrame:
         return spark.range(0, tasks, 1, min(tasks, self.partitions))
@@ -226,6 +233,8 @@ def _reported() -> Iterator[None]:
         yield
     except _errors() as error:
         text = str(error)
+        if (own := _PACKED.search(text)) is not None:
+            raise workers.unpacked(b64decode(own[1])) from error
         if "No space left on device" in text or "Disk quota exceeded" in text:
             raise workers.full_disk(first_line(error)) from error
         for word, what, hint in _REASONS:

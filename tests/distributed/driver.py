@@ -59,6 +59,11 @@ def all_kinds(engine: SparkEngine, folder: str) -> dict[str, Any]:
             pass
     except KgreasonError as error:
         found["frames"] = str(error)
+    try:
+        with engine.frames(jobs.derived, 8, jobs.SCHEMAS, keep=False) as frames:
+            frames["own"].count()
+    except KgreasonError as error:
+        found["frames that are not kept"] = str(error)
     return found
 
 

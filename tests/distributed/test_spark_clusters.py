@@ -56,6 +56,7 @@ def test_kinds_of_sessions(master: str, tmp_path: Path, request: pytest.FixtureR
         "attempts": 1,
         "facts": [14, [f"c{i}" for i in range(7)]],
         "frames": "task 7 is bad",
+        "frames that are not kept": "task 7 is bad",
     }
     assert found["partitions"] >= 8
     assert set(found["cores"]) == {1}

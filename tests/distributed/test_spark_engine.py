@@ -234,6 +234,20 @@ def test_frames(engine: SparkEngine) -> None:
 
 
 @slow
+def test_frames_that_are_not_kept(engine: SparkEngine, tmp_path: Path) -> None:
+    out = tmp_path / "control"
+    with engine.frames(jobs.derived, 7, jobs.SCHEMAS, keep=False) as found:
+        assert found["own"].count() == 14
+        found["control"].write.parquet(str(out))
+    assert engine.spark.read.parquet(str(out)).count() == 7
+    bad = engine.frames(jobs.derived, 8, jobs.SCHEMAS, keep=False)
+    with pytest.raises(AnonymizationError) as error, bad as found:
+        found["own"].write.parquet(str(tmp_path / "own"))
+    assert str(error.value) == "task 7 is bad"
+    assert not (tmp_path / "own" / "_SUCCESS").exists()
+
+
+@slow
 def test_frames_are_written_by_spark(engine: SparkEngine, tmp_path: Path) -> None:
     out = str(tmp_path / "own")
     with engine.frames(partial(jobs.many, 100_000), 8, {"own": jobs.SCHEMAS["own"]}) as found:
