@@ -1,4 +1,4 @@
-"""What some tests need of the machine: a browser, a database server.
+"""What some tests need of the machine: a browser, a database server, Spark.
 
 A test whose need is not met is skipped and says so; where ``KGREASON_TEST_ALL=1`` is set, as in `.ci/run`, it fails.
 """
@@ -67,6 +67,18 @@ def needs_postgresql() -> Path:
     needed("the package psycopg", find_spec("psycopg") is not None)
     assert found is not None
     return found
+
+
+def needs_pyspark() -> None:
+    """Skip the test where PySpark is missing."""
+    needed("the package pyspark", find_spec("pyspark") is not None)
+
+
+def needs_spark() -> None:
+    """Skip the test where PySpark, or Java to run Spark, is missing."""
+    needs_pyspark()
+    home = os.environ.get("JAVA_HOME")
+    needed("java", shutil.which("java", path=f"{home}/bin" if home else None) is not None)
 
 
 def _number(version: str) -> float:

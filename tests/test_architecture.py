@@ -54,6 +54,7 @@ ROOMS = (
     "isomorphism",
     "people",
     "links",
+    "distributed",
     "reporting",
     "cli",
     "estimators",

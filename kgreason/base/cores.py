@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, suppress
-from contextvars import copy_context
+from contextlib import ExitStack, contextmanager, suppress
+from contextvars import ContextVar, copy_context
 from functools import cache, partial
 from threading import get_ident
 from typing import TYPE_CHECKING, TypeVar
@@ -24,10 +24,32 @@ R = TypeVar("R")
 # elementary steps, of some ns, that one thread makes before others are imported and started, which takes 5 ms
 FEW = 1 << 21
 
+_share: ContextVar[int | None] = ContextVar("share", default=None)
+
 
 def cores() -> int:
-    """Number of cores available to this process."""
+    """Number of cores available to this process, or to the block of `sharing`."""
+    share = _share.get()
+    if share is not None:
+        return share
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def sharing(count: int) -> Iterator[None]:
+    """Use `count` cores within the block, where others use the rest of the machine.
+
+    Examples
+    --------
+    >>> with sharing(1):
+    ...     cores()
+    1
+    """
+    token = _share.set(max(1, count))
+    try:
+        yield
+    finally:
+        _share.reset(token)
 
 
 @cache

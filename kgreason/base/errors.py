@@ -134,6 +134,10 @@ class CallError(_HintedError, TypeError):
     """An argument of a Python function of kgreason has a wrong type."""
 
 
+class EngineError(_HintedError):
+    """An engine for several machines is missing, does not start, or gave up."""
+
+
 @dataclass(eq=False)
 class ProgramError(KgreasonError):
     """Invalid rule file; holds all diagnostics at once, and the texts that their spans point into."""

@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -253,6 +254,19 @@ def given(name: str, value: Any = True) -> Any:
     """What an option says, or nothing if neither the command line nor kgreason.toml gives it."""
     source = click.get_current_context().get_parameter_source(name)
     return value if source is not None and source.name in ("COMMANDLINE", "DEFAULT_MAP") else None
+
+
+def engine(asked: dict[str, Any]) -> AbstractContextManager[None]:
+    """Context in which divided work is done where ``--engine`` and ``--master``, which are taken out, say."""
+    name, master = asked.pop("engine"), asked.pop("master")
+    if name is None:
+        refuse(["master"], "without --engine spark", "say --engine spark")
+        return nullcontext()
+    from kgreason.base.divided_work import divided_by
+    from kgreason.distributed.spark_engine import SparkEngine
+    from kgreason.distributed.spark_session import session
+
+    return divided_by(SparkEngine(session(master)))
 
 
 def refuse(names: Iterable[str], where: str, other: str = "") -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from kgreason.base.errors import AnonymizationError, CallError
 from kgreason.cli import options, terminal
-from kgreason.cli.commands import command, given, load_rules, print_json, refuse, sources, tables
+from kgreason.cli.commands import command, engine, given, load_rules, print_json, refuse, sources, tables
 from kgreason.cli.options import REQUIRED, names, option, rule_files, setting_option
 from kgreason.cli.releases import FOLDERS, check_releases, one_mapping, print_verdict, publish
 from kgreason.cli.run import complain, tell
@@ -36,6 +36,7 @@ SETTINGS = options.settings_options(Settings, x=X, also=setting_option(Settings,
     options.RULES,
     options.DATA,
     *SETTINGS,
+    *options.ENGINES,
     *FOLDERS,
     option(
         "--format FORMAT",
@@ -55,11 +56,16 @@ def anonymize(rules: Path, data: Sequence[str], **asked: Any) -> int:
         refuse(["window"], "without --after", "name the private folder of the release before: --after DIR")
     if asked["split"] is None:
         refuse(["keep_cuts"], "without --split", "say for instance --split 1000")
+    else:
+        refuse(["engine"], "with --split, whose parts are anonymized on this machine")
+    if asked["method"] != "kguard":
+        refuse(["engine"], f"with --method {asked['method']}, which enumerates no subgraphs")
+    on_engine = engine(asked)
     chosen = {name: asked[name] for name in names(*SETTINGS)}
 
     def make(folders: Any) -> Any:
         program = load_rules(rules)
-        with terminal.progress() as shown:
+        with terminal.progress() as shown, on_engine:
             return api.anonymize(program, sources(data), **chosen, folders=folders, progress=shown)
 
     result, code = publish(
@@ -124,6 +130,7 @@ def anonymize(rules: Path, data: Sequence[str], **asked: Any) -> int:
         least=1,
         show_default="10^9",
     ),
+    *options.ENGINES,
     options.AS_JSON,
 )
 def verify(
@@ -159,7 +166,7 @@ def verify(
     chosen = {name: asked[name] for name in ("k", "x", "also", "sample", "seed", "max_subgraphs")} | {
         "model": model
     }
-    with terminal.progress() as shown:
+    with engine(asked), terminal.progress() as shown:
         chosen["progress"] = shown
         if not original and known is None:
             if certificate is not None:

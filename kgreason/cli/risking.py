@@ -13,7 +13,16 @@ from kgreason.base.atomic_files import replacing
 from kgreason.base.errors import ReleaseError
 from kgreason.base.printable import printable, raw
 from kgreason.cli import options, terminal
-from kgreason.cli.commands import check_free, command, counted, load_rules, print_json, sources, tables
+from kgreason.cli.commands import (
+    check_free,
+    command,
+    counted,
+    engine,
+    load_rules,
+    print_json,
+    sources,
+    tables,
+)
 from kgreason.cli.options import option, setting_option
 from kgreason.cli.run import tell
 from kgreason.isomorphism.settings import MAX_EXAMINED, Settings
@@ -51,6 +60,7 @@ Line = tuple[str, ...]
     option(
         "--exposed N", int, "Print the N vertices with the highest risk; keep the output secret.", 0, least=0
     ),
+    *options.ENGINES,
     option("--out FILE", Path, "Write all figures as JSON, readable by you alone."),
     options.FORCE,
     options.AS_JSON,
@@ -76,7 +86,7 @@ def risk(
     read = sources(data)
     program = load_rules(rules, bound=read)
     among = None if not population else tables(program, population)
-    with terminal.progress() as shown:
+    with engine(asked), terminal.progress() as shown:
         found = assessment.risk(program, read, population=among, progress=shown, **asked)
     if (alike := spelling_note(found.graph.labels.tolist())) is not None:
         tell(f"note: {alike}")

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kgreason.base.divided_work import divided_by
 from kgreason.graph.generators import erdos_renyi
 from kgreason.graph.induced.derivation import InducedReasoner
 from kgreason.graph.induced.situations import Cells, Ties
@@ -289,14 +290,14 @@ def test_only_wanted_classes_are_returned(graph: KnowledgeGraph, x: int, random)
     assert sorted(map(sorted, members.tolist())) == sorted(map(sorted, chosen.tolist()))
 
 
-def in_order(work, tasks: int, stop) -> list:
-    return [work()]
+class Backwards:
+    """Engine that does the last tasks first."""
 
+    def pays(self, steps: float) -> bool:
+        return True
 
-def backwards(work, todo: np.ndarray) -> list:
-    """As if the last tasks were done first."""
-    done = [work()(task.copy()) for task in todo[::-1]]
-    return [result for result in done[::-1] if result is not None]
+    def run(self, work, tasks: int, advance) -> list:
+        return [work(iter([number]), advance) for number in range(tasks)[::-1]]
 
 
 def triangles(many: int) -> KnowledgeGraph:
@@ -313,12 +314,11 @@ def triangles(many: int) -> KnowledgeGraph:
 def test_classes_do_not_depend_on_who_was_first(monkeypatch: pytest.MonkeyPatch) -> None:
     small_tasks(monkeypatch)
     found = []
-    for order in (visits.shared, backwards):
-        monkeypatch.setattr(visits, "shared", order)
-        monkeypatch.setattr(pieces, "together", in_order)
-        mine = catalogue(triangles(8), CONTROL, 3)
-        assert mine.ambiguous == 8
-        members, kinds = visit_all(mine, np.full(len(mine.forms), TAKE, dtype=np.uint8))
+    for engine in (None, Backwards()):
+        with divided_by(engine):
+            mine = catalogue(triangles(8), CONTROL, 3)
+            assert mine.ambiguous == 8
+            members, kinds = visit_all(mine, np.full(len(mine.forms), TAKE, dtype=np.uint8))
         found.append((members, mine.class_of[kinds]))
     assert np.array_equal(found[0][0], found[1][0])
     assert np.array_equal(found[0][1], found[1][1])

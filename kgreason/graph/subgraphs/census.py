@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import threading
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any
 
 import numpy as np
 
-from kgreason.base.cores import together
+from kgreason.base.divided_work import Advance, divided
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.records import record
 from kgreason.graph.sorted_keys import row_numbers
 from kgreason.graph.subgraphs import census_kernels as kernels
 from kgreason.graph.subgraphs.ordered_adjacency import Adjacency, Ints
-
-T = TypeVar("T")
-R = TypeVar("R")
 
 _TASKS = 2_048  # approximate number of tasks
 _PIECES = 64  # maximum per hub
@@ -59,21 +55,6 @@ def tasks(adjacency: Adjacency) -> Ints:
             found += [(hub, hub + 1, i, i + step) for i in range(0, size, step)]
         start = hub + 1
     return np.array(found, dtype=np.int64).reshape(-1, 4)
-
-
-def shared(work: Callable[[], Callable[[Ints], R | None]], todo: Ints) -> list[R]:
-    """Run tasks on all cores: their results without `None`; `work` makes the function of a thread, with its buffers."""
-    waiting = iter(range(len(todo)))
-    found: dict[int, R] = {}
-
-    def thread() -> None:
-        do = work()
-        for number in waiting:
-            if (result := do(todo[number].copy())) is not None:
-                found[number] = result
-
-    together(thread, len(todo), lambda: deque(waiting, maxlen=0))
-    return [found[number] for number in sorted(found)]
 
 
 @record(eq=False)
@@ -147,7 +128,7 @@ class Walk:
 
 
 def census(adjacency: Adjacency, x: int, limit: int | None = None) -> Census:
-    """Count the connected sets of x vertices, 1 to 6, by pattern, on all cores.
+    """Count the connected sets of x vertices, 1 to 6, by pattern, as `divided` work.
 
     Parameters
     ----------
@@ -175,25 +156,20 @@ def census(adjacency: Adjacency, x: int, limit: int | None = None) -> Census:
         )
     if x <= 2:
         return _merged(x, [_small(adjacency, x)], adjacency)
-    bound, lock = _ALL if limit is None else limit, threading.Lock()
-    tries: list[_Trie] = []
-    total = 0
+    todo = tasks(adjacency) if adjacency.n >= x else np.empty((0, 4), dtype=np.int64)
+    work = partial(_counted, adjacency, x, todo, _ALL if limit is None else limit, [])
+    return _merged(x, divided(work, len(todo), adjacency.steps(x)), adjacency)
 
-    def work() -> Callable[[Ints], None]:
-        walk, trie = Walk(adjacency, x), _Trie(x)
-        tries.append(trie)
 
-        def do(task: Ints) -> None:
-            nonlocal total
-            if total <= bound:
-                count = _count(walk, trie, task, bound - total)
-                with lock:
-                    total += count
-
-        return do
-
-    shared(work, tasks(adjacency) if adjacency.n >= x else np.empty((0, 4), dtype=np.int64))
-    return _merged(x, tries, adjacency)
+def _counted(
+    adjacency: Adjacency, x: int, todo: Ints, limit: int, met: list[int], numbers: Iterator[int], _: Advance
+) -> _Trie:
+    """Patterns of some tasks; `met` is shared by the threads of a process, which stop soon after the limit."""
+    walk, trie = Walk(adjacency, x), _Trie(x)
+    for number in numbers:
+        if (left := limit - sum(met)) >= 0:
+            met.append(_count(walk, trie, todo[number].copy(), left))
+    return trie
 
 
 def _count(walk: Walk, trie: _Trie, task: Ints, limit: int) -> int:

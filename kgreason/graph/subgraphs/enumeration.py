@@ -1,17 +1,19 @@
-"""Enumeration of all connected subgraphs on all cores, returning a selection."""
+"""Enumeration of all connected subgraphs as divided work, returning a selection."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.base.divided_work import Advance, divided
 from kgreason.base.jit import Bytes, Ints, Rows, Shorts, kernel
 from kgreason.engine.relations.hash_kernels import GOLDEN
 from kgreason.graph.knowledge_graph import KnowledgeGraph
-from kgreason.graph.subgraphs.census import Census, Walk, census, shared, tasks, too_many
+from kgreason.graph.subgraphs.census import Census, Walk, census, tasks, too_many
 from kgreason.graph.subgraphs.census_kernels import back, find, joined, opened
 from kgreason.graph.subgraphs.member_pools import Pools, covered
 from kgreason.graph.subgraphs.ordered_adjacency import Adjacency
@@ -103,37 +105,51 @@ def _visited(
     block: int = _ALL,
     advance: Callable[[int], None] = lambda _: None,
 ) -> tuple[Ints, Ints]:
-    x, (need, *arrays) = c.x, test
-
-    def work() -> Callable[[Ints], Ints]:
-        walk = Walk(a, x)
-        mark, counts = np.zeros(x + 1, dtype=np.int64), np.zeros(len(c.nodes), dtype=np.int64)
-        room: tuple[Any, ...] = tuple(np.zeros(s, dtype=np.int64) for s in (x, max(need, 1)))
-        out = np.zeros((_ROWS, x + 1), dtype=np.int64)
-
-        def do(task: Ints) -> Ints:
-            walk.head[:2] = task[0], 0
-            counts[:] = 0
-            selection: tuple[Any, ...] = c.slots, c.nodes, action, counts, marks, mark, bound
-            arguments: tuple[Any, ...] = task, *walk.arguments, *selection, need, *room, *arrays, out
-            found: list[Ints] = []
-            more = 1
-            while more:
-                walk.head[3] = 0
-                more = visit(*arguments)
-                found.append(out[: walk.head[3]].copy())
-            advance(int(counts.sum()))
-            return np.concatenate(found)
-
-        return do
-
     # processed in an order that does not depend on the number of threads
-    todo, none = tasks(a), np.empty((0, x + 1), dtype=np.int64)
+    x, todo = c.x, tasks(a)
+    none = np.empty((0, x + 1), dtype=np.int64)
     found = [(none[:, :x], none[:, x])]
     for start in range(0, len(todo), block):
-        rows = np.concatenate([none, *shared(work, todo[start : start + block])])
+        some = todo[start : start + block]
+        work = partial(_selected, a, x, (c.slots, c.nodes, action), (marks, bound), test, some)
+        parts = divided(work, len(some), c.total * len(some) / len(todo), advance)
+        ordered = sorted((task for part in parts for task in part), key=lambda task: task[0])
+        rows = np.concatenate([none, *(rows for _, rows in ordered)])
         found.append(select(a.original[rows[:, :x]], rows[:, x].copy()))
     return np.concatenate([m for m, _ in found]), np.concatenate([k for _, k in found])
+
+
+def _selected(
+    a: Adjacency,
+    x: int,
+    patterns: tuple[Ints, Ints, npt.NDArray[np.uint8]],
+    drawn: tuple[Ints, Ints],
+    test: tuple[Any, ...],
+    todo: Ints,
+    numbers: Iterator[int],
+    advance: Advance,
+) -> list[tuple[int, Ints]]:
+    """Selected rows of some tasks, without tasks of which none is."""
+    (slots, nodes, action), (marks, bound), (need, *arrays) = patterns, drawn, test
+    walk = Walk(a, x)
+    mark, counts = np.zeros(x + 1, dtype=np.int64), np.zeros(len(nodes), dtype=np.int64)
+    room: tuple[Any, ...] = tuple(np.zeros(s, dtype=np.int64) for s in (x, max(need, 1)))
+    out = np.zeros((_ROWS, x + 1), dtype=np.int64)
+    selection: tuple[Any, ...] = slots, nodes, action, counts, marks, mark, bound
+    found: list[tuple[int, Ints]] = []
+    for number in numbers:
+        task = todo[number].copy()
+        arguments: tuple[Any, ...] = task, *walk.arguments, *selection, need, *room, *arrays, out
+        walk.head[:2] = task[0], 0
+        counts[:] = 0
+        more = 1
+        while more:
+            walk.head[3] = 0
+            more = visit(*arguments)
+            if walk.head[3]:
+                found.append((number, out[: walk.head[3]].copy()))
+        advance(int(counts.sum()))
+    return found
 
 
 def _kept(

@@ -44,6 +44,12 @@ class Adjacency:
         """Whether the ties and the colour of one of x vertices fit into a word."""
         return (x - 1) * self.bits + self.low <= _WIDTH
 
+    def steps(self, x: int) -> float:
+        """Approximate number of the connected sets of x vertices: sum of (deg u + deg v)^(x - 2) over neighbours."""
+        degree = np.diff(self.indptr).astype(np.float64)
+        pairs = np.repeat(degree, np.diff(self.indptr)) + degree[self.neighbour]
+        return float((pairs ** max(x - 2, 0)).sum()) / 2
+
     @classmethod
     def plain(cls, graph: KnowledgeGraph) -> Adjacency:
         """All ties equal, for counting only."""

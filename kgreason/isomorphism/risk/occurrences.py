@@ -8,14 +8,15 @@ automorphisms: the vertices at a position are indistinguishable by the class.
 from __future__ import annotations
 
 import threading
-from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.base.cores import together
+from kgreason.base.divided_work import Advance, divided
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.jit import Bytes, Flags, Ints, Rows, kernel
 from kgreason.base.progress import Progress
@@ -24,12 +25,23 @@ from kgreason.isomorphism.settings import MAX_SUBGRAPHS
 from kgreason.isomorphism.verification.image_pools import Patterns
 from kgreason.isomorphism.verification.isomorphism_classes import Catalogue, Classes
 from kgreason.isomorphism.verification.population import count_connected
-from kgreason.isomorphism.verification.release_index import ReleaseIndex, scrambled, undirected
-from kgreason.isomorphism.verification.subgraph_visits import ENDLESS, HANDED, SHARES, Orders, Walker, shares
+from kgreason.isomorphism.verification.release_index import Adjacency, ReleaseIndex, scrambled, undirected
+from kgreason.isomorphism.verification.subgraph_visits import (
+    ENDLESS,
+    HANDED,
+    SHARES,
+    Orders,
+    Share,
+    Tree,
+    Walker,
+    shares,
+    steps_of,
+)
 
 SAMPLED = 1 << 6  # stored subgraphs of each class
 ROOM = 1 << 31  # maximum number of bytes of the position bits
 PART = 1 << 15  # approximate number of sets of a share
+_LOCK = threading.Lock()
 PENDING = 1 << 18  # number of buffered rows at which the sample is updated
 
 Bits = npt.NDArray[np.uint8]
@@ -107,6 +119,12 @@ class Incidence:
         self.reserve()
         mark(np.ascontiguousarray(rows), self.positions[classes], self.width, self.bits)
 
+    def merge(self, other: Incidence) -> None:
+        """Add what another incidence of some of these classes records."""
+        self.reserve()
+        size = other.count * other.width
+        self.bits[:size] |= other.bits[:size]
+
     def counts(self, first: int = 0, stop: int | None = None) -> Ints:
         """Number of vertices in ``[first, stop)`` at each position."""
         wanted = np.zeros(self.n, dtype=np.bool_)
@@ -169,15 +187,72 @@ class Sample:
         order = np.lexsort((keys, classes))
         rank = np.arange(len(order)) - np.searchsorted(classes[order], classes[order])
         last = order[rank == SAMPLED - 1]
+        self._bound = self._bound.copy()  # that of a copy is read-only
         self._bound[classes[last]] = keys[last]
         order = order[rank < SAMPLED]
         self.rows, self.classes, self._keys = rows[order], classes[order], keys[order]
         self._new, self._waiting = [], 0
 
+    def merge(self, other: Sample) -> None:
+        """Add another sample of sets with the same marks."""
+        other.settle()
+        self.add(other.rows, other.classes)
+
     def some(self, each: int) -> tuple[Ints, Ints]:
         """At most `each` sets of each class, and their classes."""
         kept = np.arange(len(self.classes)) - np.searchsorted(self.classes, self.classes) < each
         return self.rows[kept], self.classes[kept]
+
+
+@dataclass(eq=False)
+class Tally:
+    """What a survey records of sets in canonical order.
+
+    Attributes
+    ----------
+    resolve
+        Classifies rows of patterns of several classes, given their nodes; copies in other processes have none.
+    counts
+        Number of sets of each class.
+    open
+        In other processes, the rows of patterns of several classes, and their nodes.
+    """
+
+    full: Incidence
+    drawn: Sample
+    resolve: Callable[[Ints, Ints], tuple[Ints, Ints]] | None = None
+    counts: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    open: list[tuple[Ints, Ints]] = field(default_factory=list)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "resolve": None}
+
+    def take(self, classes: Ints, rows: Ints) -> None:
+        """Record sets."""
+        self._count(np.bincount(classes))
+        self.full.add(rows, classes)
+        self.drawn.add(rows, classes)
+
+    def take_open(self, rows: Ints, nodes: Ints) -> None:
+        """Record sets of patterns of several classes, or keep them for who can classify them."""
+        if self.resolve is None:
+            self.open.append((rows, nodes))
+        else:
+            self.take(*self.resolve(rows, nodes))
+
+    def _count(self, counts: Ints) -> None:
+        more = np.zeros(max(len(counts), len(self.counts)), dtype=np.int64)
+        more[: len(self.counts)] = self.counts
+        more[: len(counts)] += counts
+        self.counts = more
+
+    def merge(self, other: Tally) -> None:
+        """Add what another tally of some of these classes records."""
+        self._count(other.counts)
+        self.full.merge(other.full)
+        self.drawn.merge(other.drawn)
+        for rows, nodes in other.open:
+            self.take_open(rows, nodes)
 
 
 @record(eq=False)
@@ -234,33 +309,26 @@ def survey(index: ReleaseIndex, size: int, most: int, rng: np.random.Generator, 
         If they have too many classes.
     """
     n, catalogue = index.graph.n, Catalogue(index, size)
-    full, counts = Incidence(n, catalogue.full), np.zeros(0, dtype=np.int64)
-    drawn = Sample(size, rng.integers(0, 2**64, n, dtype=np.uint64))
-
-    def take(classes: Ints, rows: Ints) -> None:
-        nonlocal counts
-        more = np.bincount(classes, minlength=len(catalogue.full))
-        more[: len(counts)] += counts
-        counts = more
-        full.add(rows, classes)
-        drawn.add(rows, classes)
-
+    marks = rng.integers(0, 2**64, n, dtype=np.uint64)
+    tally = Tally(Incidence(n, catalogue.full), Sample(size, marks))
     if size == 1:
         total = n
-        take(*catalogue.classify(np.arange(n, dtype=np.int64)[:, None]))
+        tally.take(*catalogue.classify(np.arange(n, dtype=np.int64)[:, None]))
     else:
         progress.step(f"Counting the connected subgraphs of {size} vertices")
         total = count_connected(undirected(index.graph), size, MAX_SUBGRAPHS)
-        _visit(catalogue, take, total, most, rng, progress)
-    drawn.settle()
-    full.reserve()
+        _visit(catalogue, tally, total, most, rng, progress)
+    tally.drawn.settle()
+    tally.full.reserve()
+    counts = np.pad(tally.counts, (0, len(catalogue.full) - len(tally.counts)))
     known = total if total <= MAX_SUBGRAPHS else None
-    return Survey(size, known, int(counts.sum()), catalogue, counts, full, _ground(catalogue, full), drawn)
+    ground = _ground(catalogue, tally.full)
+    return Survey(size, known, int(counts.sum()), catalogue, counts, tally.full, ground, tally.drawn)
 
 
 def _visit(
     catalogue: Catalogue,
-    take: Callable[[Ints, Ints], None],
+    tally: Tally,
     total: int,
     most: int,
     rng: np.random.Generator,
@@ -269,38 +337,56 @@ def _visit(
     """Visit all sets, or those of random shares if there are too many."""
     index, size = catalogue.index, catalogue.size
     adjacency = index.bonds(size).attacked(index.graph, np.arange(index.graph.n))
-    divided = shares(adjacency, size, max(SHARES, min(total, MAX_SUBGRAPHS) // PART))
+    all_shares = shares(adjacency, size, max(SHARES, min(total, MAX_SUBGRAPHS) // PART))
     quota = ENDLESS
     if total <= most:
-        chosen = [divided[i] for i in scrambled(len(divided))]
+        chosen = [all_shares[i] for i in scrambled(len(all_shares))]
     else:
-        some = max(1, len(divided) * most // total)
-        chosen = [divided[i] for i in rng.permutation(len(divided))[:some]]
+        some = max(1, len(all_shares) * most // total)
+        chosen = [all_shares[i] for i in rng.permutation(len(all_shares))[:some]]
         quota = max(1, most // some)
     progress.step(f"Listing the patterns of {size} vertices")
     patterns = Patterns(adjacency, catalogue)
+    tally.resolve = patterns.resolve
     patterns.learn(chosen, quota)
     progress.step(f"Visiting subgraphs of {size} vertices", min(total, most))
+    if not chosen or not total:
+        return
     jobs = patterns.jobs(np.full(len(catalogue.full), HANDED), all_open=True)
     orders = Orders(jobs, np.zeros_like(jobs), patterns.canonical)
-    waiting, lock = deque(chosen), threading.Lock()
+    walk = adjacency, patterns.traits, size, patterns.tree
+    work = partial(_taken, walk, patterns.classes, chosen, orders, quota, tally)
+    steps = min(steps_of(adjacency, size, chosen), float(most))
+    for found in divided(work, len(chosen), steps, progress.advance):
+        if found is not tally:  # of another process
+            tally.merge(found)
+
+
+def _taken(
+    walk: tuple[Adjacency, Ints, int, Tree],
+    known: Ints,
+    chosen: Sequence[Share],
+    orders: Orders,
+    quota: int,
+    tally: Tally,
+    numbers: Iterator[int],
+    advance: Advance,
+) -> Tally:
+    """Record the sets of some shares, those of `known` classes at once; threads share the tally."""
 
     def handle(rows: Ints, nodes: Ints) -> None:
-        with lock:
-            take(*patterns.resolve(rows, nodes.copy()))
-            progress.advance(len(rows))
+        classes = known[nodes]
+        sure = classes >= 0
+        with _LOCK:
+            tally.take(classes[sure], rows[sure])
+            if not sure.all():
+                tally.take_open(rows[~sure], nodes[~sure])
+        advance(len(rows))
 
-    def work() -> None:
-        walker = Walker(adjacency, patterns.traits, size, patterns.tree)
-        while waiting:
-            try:
-                share = waiting.popleft()
-            except IndexError:
-                return
-            walker.walk([share], orders, handle, quota)
-
-    if chosen and total:
-        together(work, len(chosen), waiting.clear)
+    walker = Walker(*walk)
+    for number in numbers:
+        walker.walk([chosen[number]], orders, handle, quota)
+    return tally
 
 
 def _ground(catalogue: Catalogue, full: Incidence) -> Incidence:

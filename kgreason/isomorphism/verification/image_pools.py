@@ -5,18 +5,20 @@ If they do not, `packs` decides whether any members of the class are images.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.base.cores import consumed, each, together
+from kgreason.base.cores import each
+from kgreason.base.divided_work import Advance, divided
 from kgreason.graph.sorted_keys import ascending
 from kgreason.isomorphism.verification.isomorphism_classes import Catalogue
 from kgreason.isomorphism.verification.release_index import Adjacency
 from kgreason.isomorphism.verification.subgraph_visits import (
+    ENDLESS,
     FREE,
     HANDED,
     SKIPPED,
@@ -28,6 +30,7 @@ from kgreason.isomorphism.verification.subgraph_visits import (
     grouped,
     longer,
     settle,
+    steps_of,
 )
 
 if TYPE_CHECKING:
@@ -60,22 +63,10 @@ class Patterns:
 
     def learn(self, shares: Sequence[Share], quota: int) -> int:
         """Classify the patterns of some shares, at most `quota` sets of each; returns the number of sets."""
-        begin = self.tree.used
-        waiting = deque(groups := grouped(shares))
-
-        def work() -> tuple[Tree, list[tuple[Ints, Ints]], int]:
-            walker = Walker(self.adjacency, self.traits, self.size, self.tree.copy())
-            orders = Orders.learning(len(walker.tree.nodes), self.size)
-            found: list[tuple[Ints, Ints]] = []
-            total = 0
-            for parts in consumed(waiting):
-                new, _, visited = walker.gather(parts, orders, quota)
-                found += new
-                total += visited
-            return walker.tree, found, total
-
+        begin, groups = self.tree.used, grouped(shares)
+        work = partial(_learned, *self._walk, groups, quota)
         rows, leaves, total = [], [], 0
-        for tree, found, count in together(work, len(groups), waiting.clear):
+        for tree, found, count in divided(work, len(groups), self._steps(shares, quota)):
             numbers = self.tree.merge(tree, begin)
             rows += [members for members, _ in found]
             leaves += [numbers[nodes] for _, nodes in found]
@@ -83,6 +74,28 @@ class Patterns:
         if rows:
             self._classify(np.concatenate(rows), np.concatenate(leaves))
         return total
+
+    @property
+    def _walk(self) -> tuple[Adjacency, Ints, int, Tree]:
+        """Arguments of `Walker`."""
+        return self.adjacency, self.traits, self.size, self.tree
+
+    def _steps(self, parts: Sequence[Share], quota: int = ENDLESS) -> float:
+        return quota * len(parts) if quota < ENDLESS else steps_of(self.adjacency, self.size, parts)
+
+    def visit(
+        self, parts: Sequence[Share], orders: Orders, advance: Advance, fewer: int | None = None
+    ) -> tuple[list[tuple[Ints, Ints]], int]:
+        """Visit shares with known patterns: rows with their nodes in the order of the shares, and the number settled.
+
+        `fewer`: group shares into about this many tasks; default: one share each.
+        """
+        groups = [[part] for part in parts] if fewer is None else grouped(parts, fewer)
+        some = divided(
+            partial(_visited, *self._walk, groups, orders), len(groups), self._steps(parts), advance
+        )
+        found = sorted((task for tasks, _ in some for task in tasks), key=lambda task: task[0])
+        return [pair for _, pairs in found for pair in pairs], sum(settled for _, settled in some)
 
     def _classify(self, rows: Ints, leaves: Ints) -> None:
         leaves, first = np.unique(leaves, return_index=True)
@@ -126,13 +139,8 @@ class Patterns:
         of_class[slice(None) if wanted is None else wanted] = HANDED
         jobs = self.jobs(of_class, all_open=wanted is None)
         orders = Orders(jobs, np.zeros_like(jobs), self.canonical)
-
-        def visit(some: Sequence[Share]) -> list[tuple[Ints, Ints]]:
-            return Walker(self.adjacency, self.traits, self.size, self.tree).gather(some, orders)[0]
-
-        for found in each(visit, grouped(parts, FEWER)):
-            for rows, nodes in found:
-                yield self.resolve(rows, nodes)
+        for rows, nodes in self.visit(parts, orders, lambda _: None, FEWER)[0]:
+            yield self.resolve(rows, nodes)
 
     def resolve(self, rows: Ints, nodes: Ints) -> tuple[Ints, Ints]:
         """Class of each set handed out, and its vertices in canonical order."""
@@ -141,6 +149,50 @@ class Patterns:
         if len(ambiguous):
             classes[ambiguous], rows[ambiguous] = self.catalogue.classify(rows[ambiguous])
         return classes, rows
+
+
+def _learned(
+    adjacency: Adjacency,
+    traits: Ints,
+    size: int,
+    known: Tree,
+    groups: Sequence[Sequence[Share]],
+    quota: int,
+    numbers: Iterator[int],
+    _: Advance,
+) -> tuple[Tree, list[tuple[Ints, Ints]], int]:
+    """Tree of the known patterns and those of some groups of shares; a set of each new pattern; number of sets."""
+    walker = Walker(adjacency, traits, size, known.copy())
+    orders = Orders.learning(len(walker.tree.nodes), size)
+    found: list[tuple[Ints, Ints]] = []
+    total = 0
+    for number in numbers:
+        new, _settled, visited = walker.gather(groups[number], orders, quota)
+        found += new
+        total += visited
+    return walker.tree, found, total
+
+
+def _visited(
+    adjacency: Adjacency,
+    traits: Ints,
+    size: int,
+    known: Tree,
+    groups: Sequence[Sequence[Share]],
+    orders: Orders,
+    numbers: Iterator[int],
+    advance: Advance,
+) -> tuple[list[tuple[int, list[tuple[Ints, Ints]]]], int]:
+    """Rows with their nodes that some groups of shares hand out, by group, and the number of sets settled."""
+    walker = Walker(adjacency, traits, size, known)
+    found, settled = [], 0
+    for number in numbers:
+        rows, done, visited = walker.gather(groups[number], orders)
+        if rows:
+            found.append((number, rows))
+        settled += done
+        advance(visited)
+    return found, settled
 
 
 class Pools:

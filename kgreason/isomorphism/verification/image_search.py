@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from functools import cached_property
-from itertools import combinations, islice
+from collections.abc import Iterator, Sequence
+from functools import cached_property, partial
+from itertools import chain, combinations, islice
 
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.base.cores import each
+from kgreason.base.divided_work import Advance, divided
 from kgreason.base.jit import Ints
 from kgreason.base.progress import Progress
 from kgreason.graph.sorted_keys import ascending
@@ -219,13 +219,11 @@ class Search:
         turns = self.catalogue.full.form(number).automorphisms
         status = np.zeros(len(rows), dtype=np.int64)
         images = np.zeros((len(rows), self.need), dtype=np.int64)
-
-        def block(mine: Ints) -> None:
-            chosen = np.zeros((len(mine), self.need), dtype=np.int64)
-            status[mine] = find_images(rows[mine], pool, turns, traits, self.need, PATIENCE, budget, chosen)
-            images[mine] = chosen
-
-        each(block, np.array_split(order, len(order) // BLOCK + 1))
+        blocks = np.array_split(order, len(order) // BLOCK + 1)
+        work = partial(_searched, rows, blocks, pool, turns, traits, self.need, budget)
+        compared = min(len(pool) * len(turns), PATIENCE)
+        for number, states, chosen in chain(*divided(work, len(blocks), len(rows) * compared)):
+            status[blocks[number]], images[blocks[number]] = states, chosen
         done = np.flatnonzero(status == 1)
         member, turn = np.divmod(images[done], len(turns))
         self.found.append((rows[done], np.take_along_axis(pool[member], turns[turn], axis=2)))
@@ -240,6 +238,27 @@ class Search:
         self.left -= spent
         if status[i] == 1:
             self.found.append((rows[i : i + 1], placed[None, list(chosen)]))
+
+
+def _searched(
+    rows: Ints,
+    blocks: Sequence[Ints],
+    pool: Ints,
+    turns: Ints,
+    traits: Ints,
+    need: int,
+    budget: int,
+    numbers: Iterator[int],
+    _: Advance,
+) -> list[tuple[int, Ints, Ints]]:
+    """Status and images of the rows of some blocks."""
+    found = []
+    for number in numbers:
+        mine = rows[blocks[number]]
+        chosen = np.zeros((len(mine), need), dtype=np.int64)
+        status = find_images(mine, pool, turns, traits, need, PATIENCE, budget, chosen)
+        found.append((number, status, chosen))
+    return found
 
 
 class _Stock:

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.base.cores import consumed, together
 from kgreason.base.progress import Progress
 from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.isomorphism.verification.certified_images import Proof
@@ -32,7 +31,6 @@ from kgreason.isomorphism.verification.subgraph_visits import (
     SHARES,
     Orders,
     Share,
-    Walker,
     shares,
     work_of,
 )
@@ -207,21 +205,10 @@ class _Decision:
         first = np.append(self.pools.first, [-1, -1])[patterns.classes]
         blocks = self.pools.blocks, number[self.pools.members]
         orders = Orders(jobs, first, patterns.canonical, self.need, self.pools.most, *blocks)
-        handed: dict[Share, list[tuple[Ints, Ints]]] = {}
-        waiting = deque(parts)
-
-        def work() -> int:
-            walker = Walker(patterns.adjacency, patterns.traits, self.size, patterns.tree)
-            settled = 0
-            for share in consumed(waiting):
-                handed[share], done, visited = walker.gather([share], orders)
-                settled += done
-                self.progress.advance(visited)
-            return settled
-
-        self.outcome.satisfied += sum(together(work, len(parts), waiting.clear))
+        handed, done = patterns.visit(parts, orders, self.progress.advance)
+        self.outcome.satisfied += done
         found = []
-        for rows, nodes in (part for share in parts for part in handed[share]):
+        for rows, nodes in handed:
             settled = patterns.classes[nodes] < 0  # the pools of ambiguous patterns were not looked at yet
             classes, rows = patterns.resolve(rows, nodes)
             if settled.any():

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 
-from kgreason.base.cores import each
+from kgreason.base.divided_work import Advance, divided
 from kgreason.base.errors import TooLargeError
 from kgreason.base.jit import Ints, Rows, Shorts, inlined, kernel
 from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.isomorphism.verification.release_index import Adjacency, undirected
-from kgreason.isomorphism.verification.subgraph_visits import SHARES, Share, grouped, shares, with_roots
+from kgreason.isomorphism.verification.subgraph_visits import SHARES, Share, shares, with_roots, work_of
 
 MOST = 1 << 63  # ranks must fit into a word
 LARGEST = 8  # vertices of an attacked subgraph; canonical forms try all permutations
@@ -124,27 +125,46 @@ def _count_sets(
 
 def count_connected(adjacency: Adjacency, size: int, limit: int) -> int:
     """Count the connected vertex sets; stops soon after `limit`."""
-    found: dict[int, int] = {}
+    parts = shares(adjacency, size, SHARES)
+    work = partial(_counts, adjacency, size, parts, limit, [])
+    found = divided(work, len(parts), _steps(adjacency, size))
+    return sum(count for some in found for _, count in some)
 
-    def count(share: Share) -> None:
-        if sum(found.values()) <= limit:
-            found[share[0]] = pick(adjacency, size, share)[0]
 
-    each(count, shares(adjacency, size, SHARES))
-    return sum(found.values())
+def _steps(adjacency: Adjacency, size: int) -> float:
+    """Elementary steps of counting: the last vertex of a set is not visited."""
+    return float(work_of(adjacency, max(size - 1, 2)).sum())
+
+
+def _counts(
+    adjacency: Adjacency,
+    size: int,
+    parts: Sequence[Share],
+    limit: int | None,
+    met: list[int],
+    numbers: Iterator[int],
+    _: Advance,
+) -> list[tuple[int, int]]:
+    """Numbers of some shares and of their sets; the threads of a process share `met`, and stop at the limit."""
+    n, none = len(adjacency.vertices), np.empty(0, dtype=np.int64)
+    reached, opened = np.zeros(n, dtype=np.int32), np.empty(n + 1, dtype=np.int32)
+    path, out = np.zeros((4, size + 1), dtype=np.int64), none.reshape(0, size)
+    graph, where = (adjacency.indptr, adjacency.neighbour), with_roots(adjacency, parts)
+    found = []
+    for number in numbers:
+        if limit is None or sum(met) <= limit:
+            a, b, root = where[number].tolist()
+            count = _count_sets(*graph, a, b, root, path, reached, opened, none, out)
+            met.append(count)
+            found.append((number, count))
+    return found
 
 
 def share_counts(adjacency: Adjacency, size: int, parts: Sequence[Share]) -> list[int]:
     """Numbers of the connected vertex sets of shares."""
-    n, none = len(adjacency.vertices), np.empty(0, dtype=np.int64)
-
-    def some(mine: Sequence[Share]) -> list[int]:
-        reached, opened = np.zeros(n, dtype=np.int32), np.empty(n + 1, dtype=np.int32)
-        path, out = np.zeros((4, size + 1), dtype=np.int64), none.reshape(0, size)
-        graph, where = (adjacency.indptr, adjacency.neighbour), with_roots(adjacency, mine).tolist()
-        return [_count_sets(*graph, a, b, root, path, reached, opened, none, out) for a, b, root in where]
-
-    return [count for found in each(some, grouped(parts)) for count in found]
+    work = partial(_counts, adjacency, size, parts, None, [])
+    found = divided(work, len(parts), _steps(adjacency, size))
+    return [count for _, count in sorted(share for some in found for share in some)]
 
 
 def pick(adjacency: Adjacency, size: int, share: Share, ranks: Ints | None = None) -> tuple[int, Ints]:
@@ -218,10 +238,19 @@ class Population:
         starts = np.cumsum([begin, *self.counts], dtype=np.int64).tolist()
         wanted = [_between(ranks, a, b) for a, b in pairwise(starts)]
         tasks = [(share, mine) for share, mine in zip(self.divided, wanted, strict=True) if len(mine)]
-        picked = each(lambda task: pick(self.adjacency, self.x, *task)[1], tasks)
+        work = partial(_picked, self.adjacency, self.x, tasks)
+        picked = dict(
+            pair for some in divided(work, len(tasks), _steps(self.adjacency, self.x)) for pair in some
+        )
         if picked:
-            found.append((self.x, np.concatenate(picked)))
+            found.append((self.x, np.concatenate([picked[i] for i in range(len(tasks))])))
         return [(size, rows) for size, rows in found if len(rows)]
+
+
+def _picked(
+    adjacency: Adjacency, size: int, tasks: Sequence[tuple[Share, Ints]], numbers: Iterator[int], _: Advance
+) -> list[tuple[int, Ints]]:
+    return [(number, pick(adjacency, size, *tasks[number])[1]) for number in numbers]
 
 
 def _between(ranks: Ints, begin: int, stop: int) -> Ints:

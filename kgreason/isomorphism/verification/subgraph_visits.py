@@ -318,6 +318,13 @@ def work_of(adjacency: Adjacency, size: int) -> npt.NDArray[np.float64]:
     return np.where(u > source, (degree[u] + degree[source]).astype(np.float64) ** (size - 2), 0)
 
 
+def steps_of(adjacency: Adjacency, size: int, parts: Sequence[Share]) -> float:
+    """Approximate number of sets of some shares."""
+    done = np.concatenate([[0.0], np.cumsum(work_of(adjacency, size))])
+    ends = np.array(parts, dtype=np.int64).reshape(-1, 2)
+    return float((done[ends[:, 1]] - done[ends[:, 0]]).sum())
+
+
 def shares(adjacency: Adjacency, size: int, count: int) -> list[Share]:
     """Divide all entries into ranges of about equal work."""
     m = len(adjacency.neighbour)

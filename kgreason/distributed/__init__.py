@@ -1,0 +1,1 @@
+"""The same computations on Apache Spark: on the cores of several machines."""

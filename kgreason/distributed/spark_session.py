@@ -1,0 +1,137 @@
+"""The Spark session of a run: that of the user where there is one, else a new one."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from kgreason.base.errors import EngineError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+NEEDED = 17  # least version of Java that Spark 4 runs on
+INSTALL = "install Java 17 or newer, and set JAVA_HOME to its folder if `java` is not on the PATH"
+# of sessions made here; neither is set in a session of the user or by spark-submit
+OWN = {"spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Suppress the warning of PySpark that it does not fully support pandas 3, of which nothing is used here."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+        yield
+
+
+def session(master: str | None = None) -> SparkSession:
+    """Return the active session, or a new one; nothing is changed in the former.
+
+    Parameters
+    ----------
+    master
+        Where a new session runs: ``local[2]``, ``spark://host:7077``, ``yarn``, or ``sc://host`` for Spark Connect;
+        default: as spark-submit or the configuration of Spark says, else all cores of this machine.
+
+    Raises
+    ------
+    EngineError
+        If PySpark or Java is missing, Spark does not start, or a session runs elsewhere than at `master`.
+    """
+    try:
+        with quiet():
+            from pyspark import SparkContext
+            from pyspark.errors import PySparkException
+            from pyspark.sql import SparkSession
+
+            running = SparkSession.getActiveSession()
+    except ImportError as error:
+        what = f"the engine spark needs the package {error.name or 'pyspark'}, which is not installed"
+        raise EngineError(what, hint="pip install 'kgreason[spark]'") from None
+    if running is None and SparkContext._active_spark_context is not None:
+        running = SparkSession.builder.getOrCreate()
+    if running is not None:
+        return _at(running, master)
+    builder = SparkSession.builder
+    if master is not None:
+        builder = builder.remote(master) if master.startswith("sc://") else builder.master(master)
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    elsewhere = (master or os.environ.get("SPARK_REMOTE", "")).startswith("sc://")
+    if not submitted and not elsewhere:
+        _check_java()
+        os.environ.setdefault(
+            "PYSPARK_PYTHON", sys.executable
+        )  # else workers run the first python3 of the PATH
+        for name, value in OWN.items():
+            builder = builder.config(name, value)
+    try:
+        with quiet(), _own_interrupts():
+            return builder.getOrCreate()
+    except (PySparkException, OSError) as error:
+        if not elsewhere and (problem := _unfit_java()):
+            raise problem from error
+        where = f" at {master}" if master else ""
+        raise EngineError(f"Spark does not start{where}: {first_line(error)}") from error
+
+
+def _at(running: SparkSession, master: str | None) -> SparkSession:
+    there = running.conf.get("spark.master", None) if master else None
+    if master and there and there != master and not master.startswith("sc://"):
+        raise EngineError(
+            f"a Spark session runs at {there}, not at {master}",
+            hint="leave out the master to use it, or stop it first",
+        )
+    return running
+
+
+def first_line(error: BaseException) -> str:
+    """First line of the message of an error of Spark, which may go on for pages."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    return next((line[:300] for line in lines if line), type(error).__name__)
+
+
+@contextmanager
+def _own_interrupts() -> Iterator[None]:
+    """Keep the handler of Ctrl-C, which PySpark replaces."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    usual = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+
+
+def _java() -> str | None:
+    home = os.environ.get("JAVA_HOME")
+    return shutil.which("java", path=os.path.join(home, "bin") if home else None)
+
+
+def _check_java() -> None:
+    if _java() is None:
+        home = os.environ.get("JAVA_HOME")
+        where = f"in JAVA_HOME, {home}" if home else "on the PATH, and JAVA_HOME is not set"
+        raise EngineError(f"Spark needs Java {NEEDED} or newer: there is no java {where}", hint=INSTALL)
+
+
+def _unfit_java() -> EngineError | None:
+    """What is wrong with Java, if that is why Spark does not start."""
+    java = _java()
+    if java is None:
+        return None
+    told = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
+    found = re.search(r'version "(?:1\.)?(\d+)', told.stderr + told.stdout)
+    if found and int(found[1]) >= NEEDED:
+        return None
+    version = f"is version {found[1]}" if found else "does not run"
+    return EngineError(f"Spark needs Java {NEEDED} or newer: {java} {version}", hint=INSTALL)
