@@ -28,6 +28,8 @@ from tests.distributed import jobs
 from tests.distributed.copies import same
 from tests.distributed.test_divided_work import CONTROL, MINOR, equal, surveyed
 
+pytestmark = pytest.mark.slow
+
 slow = pytest.mark.slow
 RULES = {"control": CONTROL, "minor": MINOR}
 

@@ -16,6 +16,8 @@ from kgreason.distributed import spark_session
 from kgreason.distributed.spark_session import first_line, session
 from tests.needs import needs_pyspark
 
+pytestmark = pytest.mark.slow
+
 
 def test_without_pyspark(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyspark", None)

@@ -26,6 +26,8 @@ from kgreason.distributed.shipped_objects import Shipping
 from tests.distributed import jobs
 from tests.needs import needs_pyspark
 
+pytestmark = pytest.mark.slow
+
 NOTHING_SENT = Shipping(lambda files: pytest.fail("small work is no file"))
 
 
