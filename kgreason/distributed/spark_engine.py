@@ -215,7 +215,7 @@ def _errors() -> tuple[type[Exception], ...]:
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
-    return PySparkException, Py4JError, OSError
+    return PySparkException, Py4JError, ConnectionError
 
 
 def _tidied(call: Callable[..., object], *arguments: object) -> None:

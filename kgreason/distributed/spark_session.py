@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 
 NEEDED = 17  # least version of Java that Spark 4 runs on
 INSTALL = "install Java 17 or newer, and set JAVA_HOME to its folder if `java` is not on the PATH"
-# of sessions made here; neither is set in a session of the user or by spark-submit
-OWN = {"spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
+MASTERS = "a master is for instance local[4], spark://host:7077, yarn or sc://host"
+# of sessions made here; nothing is set in a session of the user or by spark-submit
+OWN = {"spark.ui.showConsoleProgress": "false"}
+LOCAL = {"spark.log.level": "ERROR", "spark.ui.enabled": "false"}  # a cluster warns if it has no room
 
 
 @contextmanager
@@ -49,6 +51,7 @@ def session(master: str | None = None) -> SparkSession:
     """
     try:
         with quiet():
+            from py4j.protocol import Py4JError
             from pyspark import SparkContext
             from pyspark.errors import PySparkException
             from pyspark.sql import SparkSession
@@ -71,16 +74,17 @@ def session(master: str | None = None) -> SparkSession:
         os.environ.setdefault(
             "PYSPARK_PYTHON", sys.executable
         )  # else workers run the first python3 of the PATH
-        for name, value in OWN.items():
+        here = (master or "local").startswith("local")
+        for name, value in (OWN | LOCAL if here else OWN).items():
             builder = builder.config(name, value)
     try:
         with quiet(), _own_interrupts():
             return builder.getOrCreate()
-    except (PySparkException, OSError) as error:
+    except (PySparkException, Py4JError, OSError) as error:
         if not elsewhere and (problem := _unfit_java()):
             raise problem from error
         where = f" at {master}" if master else ""
-        raise EngineError(f"Spark does not start{where}: {first_line(error)}") from error
+        raise EngineError(f"Spark does not start{where}: {first_line(error)}", hint=MASTERS) from error
 
 
 def _at(running: SparkSession, master: str | None) -> SparkSession:
@@ -94,8 +98,10 @@ def _at(running: SparkSession, master: str | None) -> SparkSession:
 
 
 def first_line(error: BaseException) -> str:
-    """First line of the message of an error of Spark, which may go on for pages."""
-    lines = [line.strip() for line in str(error).splitlines()]
+    """First line that says something of the message of an error of Spark, which may go on for pages."""
+    java = getattr(error, "java_exception", None)
+    text = str(error) if java is None else str(java.toString())
+    lines = [line.strip() for line in text.splitlines()]
     return next((line[:300] for line in lines if line), type(error).__name__)
 
 
