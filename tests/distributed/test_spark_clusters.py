@@ -50,7 +50,7 @@ def begun(folder: Path) -> list[str]:
     return [path.name for path in folder.iterdir()]
 
 
-@pytest.mark.parametrize("master", ["local[2]", "local-cluster[2,1,1024]", "connect", "standalone"])
+@pytest.mark.parametrize("master", ["local-cluster[2,1,1024]", "connect", "standalone"])
 def test_kinds_of_sessions(master: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     if master == "standalone":
         master = request.getfixturevalue("standalone").master
@@ -123,7 +123,7 @@ main()
 """
 
 
-@pytest.mark.parametrize("master", ["local[2]", "local-cluster[2,1,1024]"])
+@pytest.mark.parametrize("master", ["local[2]"])
 def test_a_command_is_interrupted(master: str, ownership: Path, tmp_path: Path) -> None:
     words = ["anonymize", "--rules", "control.vada", "-x", "2..3", "--engine", "spark", "--master", master]
     with open(tmp_path / "stderr", "wb") as err:
