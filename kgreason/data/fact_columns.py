@@ -138,6 +138,22 @@ def fact_chunks(facts: Facts, predicate: str) -> Iterator[Facts]:
         yield Facts({predicate: Table(table.kinds, columns, len(columns[0]))}, facts.symbols)
 
 
+def chunk_writer(
+    predicate: str, convert: Callable[[Facts], pa.Table], start: Callable[[pa.Schema], Any]
+) -> Callable[[Facts], None]:
+    """Function that writes facts in chunks as Arrow tables; `start` opens the writer when the first one is known."""
+    writer: Any = None
+
+    def write(facts: Facts) -> None:
+        nonlocal writer
+        for chunk in fact_chunks(facts, predicate):
+            table = convert(chunk)
+            writer = start(table.schema) if writer is None else writer
+            writer.write_table(table)
+
+    return write
+
+
 def columns_of(
     facts: Facts, predicate: str, written: Collection[Kind], write: Callable[[Value], str] = text
 ) -> list[Any]:

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from kgreason.base import memory
 from kgreason.base.arrays import ArrowArray, arrow_csv, as_arrow, constant, pa, pc, strings
 from kgreason.base.errors import DataError
-from kgreason.data.fact_columns import columns_of, fact_chunks, write_lines
+from kgreason.data.fact_columns import chunk_writer, columns_of, write_lines
 from kgreason.data.raw_table import Column, Raw, arrow_stream, decoded, open_bytes, read_block, texts
 from kgreason.data.source_options import Options, delimiter_of, other_delimiter
 from kgreason.data.text_conversion import ABSENT
@@ -370,24 +370,22 @@ def delimited_stream(
     def shown(value: Value) -> str:
         return null_string if null_string is not None and isinstance(value, Null) else text(value)
 
+    def converted(facts: Facts) -> pa.Table:
+        columns = columns_of(facts, predicate, {Kind.DATE, *NESTED}, shown)
+        return pa.Table.from_arrays(columns, names=list(names))
+
     try:
         with ExitStack() as stack:
             stream = stack.enter_context(path.open("wb"))
             if bare:
                 stream.write((delimiter.join(names) + "\n").encode())
-            writer: Any = None
-
-            def write(facts: Facts) -> None:
-                nonlocal writer
-                for chunk in fact_chunks(facts, predicate):
-                    columns = columns_of(chunk, predicate, {Kind.DATE, *NESTED}, shown)
-                    table = pa.Table.from_arrays(columns, names=list(names))
-                    if writer is None:
-                        writer = arrow_csv.CSVWriter(stream, table.schema, write_options=settings)
-                        stack.enter_context(writer)
-                    writer.write_table(table)
-
-            yield write
+            yield chunk_writer(
+                predicate,
+                converted,
+                lambda schema: stack.enter_context(
+                    arrow_csv.CSVWriter(stream, schema, write_options=settings)
+                ),
+            )
     except pa.ArrowInvalid as error:
         what = f"cannot be written without quotes: {error}"
         raise DataError(str(target.path), what, hint="leave out quoteMode=NONE") from error

@@ -10,7 +10,7 @@ from typing import Any
 from kgreason.base import memory
 from kgreason.base.arrays import pa, pc, pq
 from kgreason.base.errors import DataError
-from kgreason.data.fact_columns import fact_chunks, facts_to_arrow
+from kgreason.data.fact_columns import chunk_writer, facts_to_arrow
 from kgreason.data.raw_table import AGAIN, Raw, no_file
 from kgreason.data.source_options import Options
 from kgreason.data.targets import Target
@@ -85,17 +85,11 @@ def parquet_stream(
 ) -> Iterator[Callable[[Facts], None]]:
     """Open a file for facts that are written piece by piece; the function must be called at least once."""
     with ExitStack() as stack:
-        writer: Any = None
-
-        def write(facts: Facts) -> None:
-            nonlocal writer
-            for chunk in fact_chunks(facts, predicate):
-                table = facts_to_arrow(chunk, predicate, names)
-                if writer is None:
-                    writer = stack.enter_context(pq.ParquetWriter(path, table.schema))
-                writer.write_table(table)
-
-        yield write
+        yield chunk_writer(
+            predicate,
+            lambda facts: facts_to_arrow(facts, predicate, names),
+            lambda schema: stack.enter_context(pq.ParquetWriter(path, schema)),
+        )
 
 
 def parquet_columns(target: Target) -> tuple[str, ...] | None:

@@ -44,6 +44,10 @@ _INDEPENDENT = "every rule of a divided recursion copies one argument of its rec
 _UNDIVIDED = "derive these predicates without --parts"
 
 
+def _divides(places: Mapping[str, Place], predicate: str) -> bool:
+    return places.get(predicate, "whole") != "whole"
+
+
 class Division(NamedTuple):
     """Places and stages, from 1 on, of the derived predicates of a program.
 
@@ -67,7 +71,7 @@ class Division(NamedTuple):
 
     def divides(self, predicate: str) -> bool:
         """Whether a predicate is derived in parts."""
-        return self.places.get(predicate, "whole") != "whole"
+        return _divides(self.places, predicate)
 
     def __str__(self) -> str:
         lines = []
@@ -116,7 +120,7 @@ class _Choice(NamedTuple):
         return self.stages.get(predicate, 1) + self.divides(predicate)
 
     def divides(self, predicate: str) -> bool:
-        return self.places.get(predicate, "whole") != "whole"
+        return _divides(self.places, predicate)
 
     def joined(self, more: _Choice) -> _Choice:
         """Add the places of a further stratum, whose costs include those of this plan."""
@@ -172,7 +176,7 @@ def reasons(program: CheckedProgram, division: Division | None) -> tuple[Diagnos
         recursions = [_blocked(stratum, program, "W516") for stratum in blocked if stratum.recursive]
         return (*recursions, *_loaded(division))
     found = tuple(
-        (_blocked if stratum.recursive else _gathered)(stratum, program, "E541") for stratum in blocked
+        _blocked(stratum, program, "E541") if stratum.recursive else _gathered(stratum) for stratum in blocked
     )
     if found:
         return found
@@ -195,11 +199,11 @@ def _loaded(division: Division) -> Iterator[Diagnostic]:
             yield Diagnostic("W516", what, atom.span, hint=hint)
 
 
-def _gathered(stratum: Stratum, _: CheckedProgram, code: str) -> Diagnostic:
+def _gathered(stratum: Stratum) -> Diagnostic:
     """A predicate without recursion whose rule keeps no value of its body."""
     rule = stratum.rules[0]
     what = f"{rule.head.predicate} cannot be divided: its head keeps no value of the body"
-    return Diagnostic(code, what, rule.head.span, hint=_UNDIVIDED)
+    return Diagnostic("E541", what, rule.head.span, hint=_UNDIVIDED)
 
 
 def _refusals(program: CheckedProgram) -> Iterator[Diagnostic]:

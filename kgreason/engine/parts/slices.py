@@ -72,7 +72,7 @@ class Slices:
     def rows(self, low: int, high: int) -> Rows:
         """Rows with a hash in [low, high)."""
         first, last = self._bounds(low, high)
-        return _matrix([column[first:last] for column in self.columns])
+        return np.column_stack([column[first:last] for column in self.columns])
 
     def several(self, low: int, high: int) -> bool:
         """Whether rows have different hashes in [low, high)."""
@@ -101,11 +101,10 @@ class FactFiles:
 
     def append(self, rows: Rows) -> None:
         """Append rows."""
+        self.appended += len(rows)
         if len(rows) and self.arity:
             self._held.append(rows)
             self._size += rows.nbytes
-        if len(rows):
-            self.appended += len(rows)
         if self._size >= _KEPT:
             self._write()
 
@@ -115,7 +114,6 @@ class FactFiles:
         buckets = self._buckets(rows)
         order = np.argsort(buckets, kind="stable")
         bounds = np.searchsorted(buckets[order], np.arange(_BUCKETS + 1))
-        self.folder.mkdir(exist_ok=True)
         for bucket in np.flatnonzero(np.diff(bounds)).tolist():
             with self._file(bucket).open("ab") as file:
                 rows[order[bounds[bucket] : bounds[bucket + 1]]].tofile(file)
@@ -143,10 +141,3 @@ class FactFiles:
     def several(self, low: int, high: int) -> bool:
         """Whether rows have different hashes in [low, high)."""
         return bool(self.arity) and len(np.unique(self._hashing(self.rows(low, high)[:, self.position]))) > 1
-
-
-def _matrix(columns: Sequence[Codes]) -> Rows:
-    rows = np.empty((len(columns[0]), len(columns)), dtype=np.int64)
-    for i, column in enumerate(columns):
-        rows[:, i] = column
-    return rows

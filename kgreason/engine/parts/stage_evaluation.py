@@ -39,9 +39,14 @@ from kgreason.language.check.program_checker import restricted
 Receive = Callable[[str, Table], None]
 Read = Slices | FactFiles
 
-Wanted = tuple[
-    str, int, Kind
-]  # derived predicate, position by whose values later stages read it, hashed kind
+
+class Wanted(NamedTuple):
+    """File of a derived predicate: the position by whose values later stages read it, and the kind that is hashed."""
+
+    predicate: str
+    position: int
+    hashed: Kind
+
 
 _FIRST = 32  # parts of which the first one is tried, where their number is chosen
 _GROWTH = 32  # greatest factor between the sizes of two parts
@@ -233,7 +238,7 @@ def evaluate_in_parts(
     kinds = infer(whole, facts)
     derived = whole.heads
     given = {p for p, t in facts.tables.items() if t.length}.union(a.predicate for a in whole.facts) & derived
-    relevant(restricted(program, goals), facts)
+    facts = relevant(restricted(program, goals), facts)
     division, copies = divided(whole, goals, given)
     if division is None:
         raise ProgramError(undivided(program, goals, None), program.sources or program.text)
@@ -275,7 +280,7 @@ class _Run:
     def _given(self, facts: Facts, copies: Copies) -> dict[str, Relation]:
         """Relations of the given facts."""
         renamed = {copies.predicates[name]: name for name in copies.predicates if name.startswith("#given ")}
-        tables = {renamed.get(p, p): table for p, table in relevant(self._program, facts).tables.items()}
+        tables = {renamed.get(p, p): table for p, table in facts.tables.items()}
         stated = tuple(
             replace(a, predicate=renamed.get(a.predicate, a.predicate)) for a in self._program.facts
         )
@@ -307,7 +312,7 @@ class _Run:
         for stage in self.stages:
             for name, hashed in self._hashed(stage).items():
                 if self._division.divides(stage.slices[name][0]):
-                    wanted.append((*stage.slices[name], hashed))
+                    wanted.append(Wanted(*stage.slices[name], hashed))
             wanted += [self._any(p, wanted) for p in sorted(stage.whole) if self._division.divides(p)]
         wanted += [self._any(p, wanted) for p in self._goals if self._late(p)]
         return list(dict.fromkeys(wanted))
@@ -315,21 +320,21 @@ class _Run:
     def _any(self, predicate: str, wanted: Sequence[Wanted]) -> Wanted:
         """A file of a predicate, ordered by any position."""
         kinds = self._tables[predicate]
-        return next((w for w in wanted if w[0] == predicate), (predicate, 0, kinds[0] if kinds else Kind.INT))
+        own = Wanted(predicate, 0, kinds[0] if kinds else Kind.INT)
+        return next((each for each in wanted if each.predicate == predicate), own)
 
     def _late(self, predicate: str) -> bool:
         """Whether the facts of a goal are complete only after all parts."""
         if not self._division.divides(predicate):
             return False
-        return self._division.places[predicate] == "scattered" or not NESTED.isdisjoint(
-            self._tables[predicate]
-        )
+        nested = not NESTED.isdisjoint(self._tables[predicate])
+        return nested or self._division.places[predicate] == "scattered"
 
     def _file(self, wanted: Wanted) -> FactFiles:
         predicate, position, hashed = wanted
         kinds = self._tables[predicate]
         hashing = Hashing(kinds[position] if kinds else Kind.INT, hashed, self._symbols)
-        folder = self._folder / f"facts{len(list(self._folder.iterdir()))}"
+        folder = self._folder / f"{predicate.replace('#', '_')}-{position}-{hashed.name}"
         folder.mkdir()
         return FactFiles(folder, len(kinds), position, hashing)
 
@@ -374,7 +379,7 @@ class _Run:
 
     def _keep(self, predicate: str, relation: Relation) -> None:
         """Pass the facts of a part on, to files and to the receiver."""
-        files = [file for (name, _, _), file in self._files.items() if name == predicate]
+        files = [file for wanted, file in self._files.items() if wanted.predicate == predicate]
         if files and relation.count:
             rows = relation.rows(Part.ALL).copy()
             for file in files:
@@ -392,7 +397,7 @@ class _Run:
     def _complete(self, predicate: str) -> Relation:
         """Relation of all facts of a predicate."""
         if predicate not in self._relations:
-            file = next(file for (name, _, _), file in self._files.items() if name == predicate)
+            file = next(file for wanted, file in self._files.items() if wanted.predicate == predicate)
             try:
                 self._relations[predicate] = self._loaded(predicate, file.rows())
             except MemoryError as error:
@@ -411,7 +416,7 @@ class _Run:
         predicate, position = stage.slices[name]
         hashed = self._hashed(stage)[name]
         if self._division.divides(predicate):
-            return self._files[predicate, position, hashed]
+            return self._files[Wanted(predicate, position, hashed)]
         relation = self._relations[predicate]
         columns = [relation.column(i) for i in range(relation.arity)]
         return Slices(columns, position, Hashing(self._tables[predicate][position], hashed, self._symbols))
