@@ -60,9 +60,12 @@ class Hashing:
 
 
 class Slices:
-    """Rows of a complete relation, ordered by the hash of one column."""
+    """Rows of a complete relation, ordered by the hash of one column; `distinct`: none is there twice."""
 
-    def __init__(self, columns: Sequence[Codes], position: int, hashing: Hashing) -> None:
+    def __init__(
+        self, columns: Sequence[Codes], position: int, hashing: Hashing, *, distinct: bool = True
+    ) -> None:
+        self.distinct = distinct
         found = hashing(columns[position])
         order = np.argsort(found, kind="stable")
         memory.claim((8 * len(columns) + 4) * len(order))
@@ -91,6 +94,8 @@ class FactFiles:
 
     Facts that any part can derive may be there several times.
     """
+
+    distinct = False
 
     def __init__(self, folder: Path, arity: int, position: int, hashing: Hashing) -> None:
         self.folder, self.arity, self.position = folder, arity, position

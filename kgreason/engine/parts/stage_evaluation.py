@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from time import perf_counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -77,7 +77,8 @@ class StageEvaluation:
         limits: Limits,
     ) -> None:
         self.stage, self._relations, self._slices = stage, relations, slices
-        self._program, self._symbols, self._limits = program, symbols, limits
+        self._keyed, self._wardedness = program.keyed, program.wardedness
+        self._symbols, self._limits = symbols, limits
         self._nulls = Nulls(symbols, program.wardedness, limits)
         sizes = {p: relation.count for p, relation in relations.items()}
         plan = compile_program(replace(program, strata=stage.strata), kinds, sizes)
@@ -85,6 +86,26 @@ class StageEvaluation:
         self.kinds = plan.kinds
         self.stats: dict[frozenset[str], StratumStats] = {}
         self._graphs = KeptGraphs(self._columns)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """State for another process: columns of the relations, and the slices that are in memory."""
+        kept = {n: v for n, v in vars(self).items() if n not in ("_graphs", "_nulls", "stats")}
+        columns = {p: [r.column(i) for i in range(r.arity)] for p, r in self._relations.items()}
+        counts = {p: relation.count for p, relation in self._relations.items()}
+        slices = {name: s for name, s in self._slices.items() if isinstance(s, Slices)}
+        return kept | {"_relations": (columns, counts), "_slices": slices}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        columns, counts = state.pop("_relations")
+        vars(self).update(state)
+        self._relations = {p: _adopted(columns[p], counts[p]) for p in columns}
+        self.stats = {}
+        self._nulls = Nulls(self._symbols, self._wardedness, self._limits)
+        self._graphs = KeptGraphs(self._columns)
+
+    def give(self, slices: Mapping[str, Slices]) -> None:
+        """Replace slices by others of the same names, for the parts that follow."""
+        self._slices = {**self._slices, **slices}
 
     def _columns(self, kind: Kind) -> list[Codes]:
         """Columns of a kind that the stage reads."""
@@ -107,10 +128,10 @@ class StageEvaluation:
         for name, slices in self._slices.items():
             rows = slices.rows(low, high)
             relations[name] = Relation(rows.shape[1])
-            relations[name].load(rows, distinct=isinstance(slices, Slices))
+            relations[name].load(rows, distinct=slices.distinct)
             relations[name].settle()
         for predicate in self.stage.predicates:
-            keyed, kinds = self._program.keyed.get(predicate), self.kinds[predicate]
+            keyed, kinds = self._keyed.get(predicate), self.kinds[predicate]
             relations[predicate] = empty_relation(len(kinds), keyed, kinds, self._symbols, self._limits)
         for stratum in self._strata:
             fixpoint = Fixpoint(
@@ -141,6 +162,17 @@ class StageEvaluation:
         return any(slices.several(low, high) for slices in self._slices.values())
 
 
+def _adopted(columns: Sequence[Codes], count: int) -> Relation:
+    """Relation of distinct rows."""
+    relation = Relation(len(columns))
+    if columns:
+        relation.adopt(tuple(columns))
+    elif count:
+        relation.load(np.empty((count, 0), dtype=np.int64), distinct=True)
+        relation.settle()
+    return relation
+
+
 class _Advancing:
     """Progress within a part: only facts are counted."""
 
@@ -151,15 +183,23 @@ class _Advancing:
         pass
 
 
-class _Ranges:
-    """Ranges of hashes, one for each part; their width follows the memory, unless their number is given."""
+class Ranges:
+    """Ranges of hashes, one for each part; their width follows the memory, unless their number is given.
 
-    def __init__(self, parts: Parts) -> None:
-        self._follows = parts == "auto"
+    Parameters
+    ----------
+    low, high
+        Bounds of all hashes.
+    most
+        Bytes that the facts of a part may have at most; default: as the memory allows.
+    """
+
+    def __init__(self, parts: Parts, low: int = 0, high: int = HASHES, most: int | None = None) -> None:
+        self._follows, self._most = parts == "auto", most
         number = 1 if parts == "auto" else parts
-        bounds = [HASHES * i // number for i in range(number + 1)]
+        bounds = [low + (high - low) * i // number for i in range(number + 1)]
         self._waiting = list(pairwise(bounds))[::-1]
-        self._width = HASHES // _FIRST if self._follows else HASHES
+        self._width = max(1, (high - low) // _FIRST) if self._follows and most is None else high - low
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
         while self._waiting:
@@ -178,8 +218,11 @@ class _Ranges:
     def adapt(self, width: int, size: int) -> None:
         """Choose the next width after a part of some width whose facts have `size` bytes."""
         free = memory.available() if (left := memory.left()) is None else left
-        if self._follows and free is not None:
-            factor = free / _SHARE / max(1, _COPIES * size)
+        room = None if free is None else free / _SHARE / _COPIES
+        if self._most is not None:
+            room = self._most if room is None else min(room, self._most)
+        if self._follows and room is not None:
+            factor = room / max(1, size)
             self._width = max(1, int(width * min(_GROWTH, max(1 / _GROWTH, factor))))
 
 
@@ -233,6 +276,25 @@ def evaluate_in_parts(
     ([(1, 2), (1, 3), (2, 3)], {1: 4})
     """
     start = perf_counter()
+    run = DividedRun(planned(program, facts, goals), folder, receive, limits, progress)
+    for stage in run.stages:
+        run.evaluate(stage, parts)
+    run.finish()
+    return Evaluated(run.division, Stats(tuple(run.stats), perf_counter() - start), run.parts)
+
+
+class Planned(NamedTuple):
+    """A divided program, and the facts that it reads."""
+
+    division: Division
+    copies: Copies
+    kinds: Kinds
+    facts: Facts
+    goals: tuple[str, ...]
+
+
+def planned(program: CheckedProgram, facts: Facts, goals: Sequence[str] | None) -> Planned:
+    """Divide a program for some goals, by default its outputs; errors as of `evaluate_in_parts`."""
     goals = tuple(dict.fromkeys(program.outputs if goals is None else goals))
     whole = factored(program)
     kinds = infer(whole, facts)
@@ -242,37 +304,29 @@ def evaluate_in_parts(
     division, copies = divided(whole, goals, given)
     if division is None:
         raise ProgramError(undivided(program, goals, None), program.sources or program.text)
-    run = _Run(division, copies, kinds, facts, goals, folder, receive, limits, progress)
-    for stage in run.stages:
-        run.evaluate(stage, parts)
-    run.finish()
-    return Evaluated(division, Stats(tuple(run.stats), perf_counter() - start), run.parts)
+    return Planned(division, copies, kinds, facts, goals)
 
 
-class _Run:
+class DividedRun:
     """Evaluation in parts: complete relations, and files of the facts that later stages read."""
 
     def __init__(
         self,
-        division: Division,
-        copies: Copies,
-        kinds: Kinds,
-        facts: Facts,
-        goals: Sequence[str],
+        plan: Planned,
         folder: Path,
         receive: Receive,
         limits: Limits,
         progress: Progress,
     ) -> None:
-        self.stages = stages(division, copies)
+        self.division, copies, kinds, facts, self._goals = plan
+        self.stages = stages(self.division, copies)
         self.parts: dict[int, int] = {}
         self.stats: list[StratumStats] = []
         self._passed: set[str] = set()
-        self._division, self._goals, self._receive = division, goals, receive
-        self._limits, self._progress, self._folder = limits, progress, folder
+        self._limits, self._progress, self._folder, self._receive = limits, progress, folder, receive
         self._symbols = facts.symbols
         self._kinds = with_copies(kinds, copies)
-        self._program = replace(division.program, arities=self._kinds.arities)
+        self._program = replace(self.division.program, arities=self._kinds.arities)
         self._tables = self._kinds.tables()
         self._relations = self._given(facts, copies)
         self._files = {wanted: self._file(wanted) for wanted in self._wanted()}
@@ -290,7 +344,7 @@ class _Run:
             for source in (*stage.whole, *(p for p, _ in stage.slices.values()))
         }
         read.update(self._goals)
-        arities = {p: self._program.arities[p] for p in sorted(read - self._division.places.keys())}
+        arities = {p: self._program.arities[p] for p in sorted(read - self.division.places.keys())}
         base = replace(
             self._program,
             arities=arities,
@@ -311,9 +365,9 @@ class _Run:
         wanted: list[Wanted] = []
         for stage in self.stages:
             for name, hashed in self._hashed(stage).items():
-                if self._division.divides(stage.slices[name][0]):
+                if self.division.divides(stage.slices[name][0]):
                     wanted.append(Wanted(*stage.slices[name], hashed))
-            wanted += [self._any(p, wanted) for p in sorted(stage.whole) if self._division.divides(p)]
+            wanted += [self._any(p, wanted) for p in sorted(stage.whole) if self.division.divides(p)]
         wanted += [self._any(p, wanted) for p in self._goals if self._late(p)]
         return list(dict.fromkeys(wanted))
 
@@ -325,10 +379,10 @@ class _Run:
 
     def _late(self, predicate: str) -> bool:
         """Whether the facts of a goal are complete only after all parts."""
-        if not self._division.divides(predicate):
+        if not self.division.divides(predicate):
             return False
         nested = not NESTED.isdisjoint(self._tables[predicate])
-        return nested or self._division.places[predicate] == "scattered"
+        return nested or self.division.places[predicate] == "scattered"
 
     def _file(self, wanted: Wanted) -> FactFiles:
         predicate, position, hashed = wanted
@@ -360,7 +414,7 @@ class _Run:
         self.stats += run.stats.values()
 
     def _in_parts(self, run: StageEvaluation, parts: Parts) -> None:
-        ranges = _Ranges(parts)
+        ranges = Ranges(parts)
         done = 0
         for low, high in ranges:
             try:
@@ -408,14 +462,14 @@ class _Run:
 
     def _loaded(self, predicate: str, rows: Rows) -> Relation:
         relation = Relation(self._program.arities[predicate])
-        relation.load(rows, distinct=self._division.places[predicate] != "scattered")
+        relation.load(rows, distinct=self.division.places[predicate] != "scattered")
         relation.settle()
         return relation
 
     def _slices(self, stage: Stage, name: str) -> Read:
         predicate, position = stage.slices[name]
         hashed = self._hashed(stage)[name]
-        if self._division.divides(predicate):
+        if self.division.divides(predicate):
             return self._files[Wanted(predicate, position, hashed)]
         relation = self._relations[predicate]
         columns = [relation.column(i) for i in range(relation.arity)]
@@ -424,7 +478,7 @@ class _Run:
     def finish(self) -> None:
         """Pass on the goals whose facts are given, or complete only now, and those without facts."""
         for goal in self._goals:
-            if goal not in self._division.places:
+            if goal not in self.division.places:
                 self._pass_on(goal, self._relations[goal])
             elif self._late(goal):
                 file = self._files[self._any(goal, list(self._files))]
