@@ -286,10 +286,25 @@ class Seeds(NamedTuple):
     states: States
 
     @classmethod
-    def make(cls, fixed: Codes, states: States) -> Seeds:
+    def of(cls, numbering: Numbering, seeds: list[tuple[Codes, Codes]]) -> Seeds:
+        """Starting points of all predicates; `seeds` (see `build`) is emptied, to free what nobody else holds."""
+        starts: list[tuple[Codes | States, States]] = []
+        while seeds:
+            fixed, moving = seeds.pop(0)
+            states = numbering.states(moving, len(starts))
+            del moving
+            starts.append((_narrow(fixed), states))
+            del fixed, states
+        if len(starts) == 1:
+            return cls.make(*starts.pop())
+        return cls.make(*(np.concatenate(columns) for columns in zip(*starts, strict=True)))
+
+    @classmethod
+    def make(cls, fixed: Codes | States, states: States) -> Seeds:
         """Group states by fixed value; walks with close starting points are adjacent."""
-        values, ptr = fixed, np.arange(len(fixed) + 1)
-        if not (fixed[1:] > fixed[:-1]).all():
+        if (fixed[1:] > fixed[:-1]).all():
+            values, ptr = fixed.astype(np.int64), np.arange(len(fixed) + 1)
+        else:
             numbering = Numbering([fixed])
             if len(numbering) >= 2**31 - 1:
                 raise memory.Exhausted("walks start at more than 2^31 values")
