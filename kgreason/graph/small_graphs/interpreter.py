@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.cores import each
+from kgreason.base.errors import AnonymizationError
 from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import Vertices, Weights
 from kgreason.graph.small_graphs.bit_kernels import CONSTANT, derive
