@@ -237,7 +237,8 @@ def programs(sizes: list[int]) -> dict[str, tuple[list[float], list[float], floa
         peak, off = predicted(part, [r["peak"] for r in rows])
         print(
             f"{name}: {seconds[0]:.2f} s + {1e6 * seconds[1]:.2f} µs an edge + {1e6 * seconds[2]:.3f} µs a fact; "
-            f"{told(error)}\n  peak: {peak[0] / 1e6:.0f} MB + {peak[1]:.0f} B an edge + {peak[2]:.0f} B a fact of a part"
+            f"{told(error)}"
+            f"\n  peak: {peak[0] / 1e6:.0f} MB + {peak[1]:.0f} B an edge + {peak[2]:.0f} B a fact of a part"
             f"; {told(off)}"
         )
         models[name] = seconds, peak, rows[-1]["disk"]
@@ -304,8 +305,8 @@ def main() -> None:
     processor = next(x for x in Path("/proc/cpuinfo").read_text().splitlines() if x.startswith("model name"))
     memory_ = Path("/proc/meminfo").read_text().split()[1]
     print(
-        f"{processor.partition(': ')[2]}, {cores()} cores, {int(memory_) / 1e6:.0f} GB, Python {platform.python_version()}"
-        "; processor time, single runs"
+        f"{processor.partition(': ')[2]}, {cores()} cores, {int(memory_) / 1e6:.0f} GB, "
+        f"Python {platform.python_version()}; processor time, single runs"
     )
     costs, last = censuses(asked.census, asked.x4)
     extrapolate(costs, last, programs(asked.facts))

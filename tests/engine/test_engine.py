@@ -615,12 +615,16 @@ def test_an_index_never_has_more_words_than_its_positions_can_name(monkeypatch: 
     monkeypatch.setattr(relation_module, "WORDS", 200_000)
     relation = Relation(2)
     index = relation.index((0,))
-    with pytest.raises(memory.Exhausted, match=r"an index of a predicate has more than 2\^31 values"):
+
+    def add() -> None:
         for start in range(0, 400_000, CHUNK):
             numbers = np.arange(start, start + CHUNK, dtype=np.int64)
             relation.insert(np.column_stack([numbers % 1000, numbers]))
             relation.turn()
             assert len(index.arena) <= 200_000
+
+    with pytest.raises(memory.Exhausted, match=r"an index of a predicate has more than 2\^31 values"):
+        add()
     assert len(index.arena) > 180_000
 
 
@@ -628,12 +632,15 @@ def test_rows_whose_numbers_do_not_fit_are_refused(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(rows_module, "HASHED", 3 * CHUNK)
     numbers = np.arange(CHUNK, dtype=np.int64)
     packed, hashed = Relation(2), Relation(2)
-    for start in range(0, 5 * CHUNK, CHUNK):
-        packed.insert(np.column_stack([start + numbers, start - numbers % 7 + 7]))
+
+    def add(relation: Relation, sign: int) -> None:
+        for start in range(0, 5 * CHUNK, CHUNK):
+            relation.insert(np.column_stack([sign * (start + numbers), numbers]))
+
+    add(packed, 1)
     assert packed.count == 5 * CHUNK
     with pytest.raises(memory.Exhausted, match=r"a table has more than 2\^31 rows"):
-        for start in range(0, 5 * CHUNK, CHUNK):
-            hashed.insert(np.column_stack([-start - numbers, numbers]))
+        add(hashed, -1)
     assert hashed.count == 3 * CHUNK
     with pytest.raises(memory.Exhausted, match=r"a table has more than 2\^31 rows"):
         rows_module.first_rows([np.arange(3 * CHUNK + 1)])
