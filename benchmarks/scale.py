@@ -13,7 +13,7 @@ others: owners in trees of 500 companies, or in chains of 100. Vertices are numb
 process before; parts have about 4,000,000 facts.
 
 Models are fitted to the smaller sizes, and their error is that of the prediction for the largest one. The last tables
-are computed from the models fitted to all sizes. All takes about 15 minutes and 6 GB; for a short run:
+are computed from the models fitted to all sizes. All takes about 10 minutes and 6 GB; for a short run:
 
     python benchmarks/scale.py --census 20000 50000 100000 --x4 100000 --facts 5000 10000 20000
 """
@@ -27,6 +27,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -218,8 +219,17 @@ def censuses(sizes: list[int], most: int) -> tuple[dict[str, float], list[Row]]:
     return models, [rows[-1] for rows in (threes, fours) if rows]
 
 
-def programs(sizes: list[int]) -> dict[str, tuple[list[float], list[float], float]]:
-    """Measure and fit rules in parts: coefficients of seconds, of the peak, and bytes on the disk for each fact."""
+class Cost(NamedTuple):
+    """Of rules on `EDGES` edges: undivided seconds, seconds a fact, bytes of the peak, and bytes a fact on disk."""
+
+    fixed: float
+    fact: float
+    peak: float
+    disk: float
+
+
+def programs(sizes: list[int]) -> dict[str, Cost]:
+    """Measure and fit rules in parts."""
     head("program", "edges", "facts", "parts", "CPU s", "peak, MB", "Parquet, B a fact")
     found: dict[str, list[Row]] = {"closure": [], "control": []}
     for edges in sizes:
@@ -228,33 +238,33 @@ def programs(sizes: list[int]) -> dict[str, tuple[list[float], list[float], floa
             found[name.split()[0]].append(row)
             line(name, *list(row.values())[:4], row["peak"] / 1e6, row["disk"])
     print()
-    models = {}
+    costs = {}
     for name, rows in found.items():
-        seconds, error = predicted(
-            [[1.0, r["edges"], r["facts"]] for r in rows], [r["seconds"] for r in rows]
-        )
-        part = [[1.0, r["edges"], r["facts"] / r["parts"]] for r in rows]
-        peak, off = predicted(part, [r["peak"] for r in rows])
+        orders = [float(np.log10(r["edges"] / sizes[0])) for r in rows]
+        features = [[1.0, r["edges"], r["facts"], r["facts"] * o] for r, o in zip(rows, orders, strict=True)]
+        (start, edge, fact, more), error = predicted(features, [r["seconds"] for r in rows])
+        parts = [[1.0, r["edges"], r["facts"] / r["parts"]] for r in rows]
+        (least, each, part), off = predicted(parts, [r["peak"] for r in rows])
         print(
-            f"{name}: {seconds[0]:.2f} s + {1e6 * seconds[1]:.2f} µs an edge + {1e6 * seconds[2]:.3f} µs a fact; "
-            f"{told(error)}"
-            f"\n  peak: {peak[0] / 1e6:.0f} MB + {peak[1]:.0f} B an edge + {peak[2]:.0f} B a fact of a part"
-            f"; {told(off)}"
+            f"{name}: {start:.2f} s + {1e6 * edge:.2f} µs an edge + ({1e9 * fact:.0f} + {1e9 * more:.0f} "
+            f"log10(edges / {sizes[0]:,})) ns a fact; {told(error)}"
         )
-        models[name] = seconds, peak, rows[-1]["disk"]
-    return models
+        print(
+            f"peak: {least / 1e6:.0f} MB + {each:.0f} B an edge + {part:.0f} B a fact of a part; {told(off)}"
+        )
+        here = fact + more * float(np.log10(EDGES / sizes[0]))
+        peak = least + each * EDGES + part * PART
+        costs[name] = Cost(start + edge * EDGES, here, peak, rows[-1]["disk"])
+    return costs
 
 
 def wall(fixed: float, divided: float, java: float) -> list[str]:
     """Hours on each number of cores, and with rows through Java."""
-    return [
-        f"{(fixed + divided / p) / 3600:.2f} ({(fixed + (divided + java) / p) / 3600:.2f})" for p in CORES
-    ]
+    alone, through = ([(fixed + some / p) / 3600 for p in CORES] for some in (divided, divided + java))
+    return [f"{a:.2f}" + (f" ({b:.2f})" if java else "") for a, b in zip(alone, through, strict=True)]
 
 
-def extrapolate(
-    costs: dict[str, float], last: list[Row], models: dict[str, tuple[list[float], list[float], float]]
-) -> None:
+def extrapolate(costs: dict[str, float], last: list[Row], rules: dict[str, Cost]) -> None:
     """Print what the models say about `EDGES` and `FACTS`; control has a tenth of the facts."""
     print(f"\nExtrapolated to {EDGES:,} edges, {EDGES // 5:,} vertices; hours in brackets: rows through Java")
     hours = [f"{p:,} cores, h" for p in CORES]
@@ -266,22 +276,12 @@ def extrapolate(
         sizes = (EDGES * row[name] / 1e9 for name in ("peak", "held"))
         share = 100 * divided / (fixed + divided)
         line(f"census, {x}", sets, *sizes, (fixed + divided) / 3600, share, *wall(fixed, divided, 0), "")
-    for name, (seconds, peak, disk) in models.items():
-        facts = FACTS if name == "closure" else FACTS // 10
-        fixed, divided = seconds[0] + seconds[1] * EDGES, seconds[2] * facts
-        share = 100 * divided / (fixed + divided)
-        most = (peak[0] + peak[1] * EDGES + peak[2] * PART) / 1e9
+    for name, cost in rules.items():
+        facts = float(FACTS if name == "closure" else FACTS // 10)
+        fixed, divided = cost.fixed, cost.fact * facts
+        sums = (fixed + divided) / 3600, 100 * divided / (fixed + divided)
         times = wall(fixed, divided, JAVA * facts)
-        line(
-            f"{name}, in parts",
-            float(facts),
-            most,
-            "",
-            (fixed + divided) / 3600,
-            share,
-            *times,
-            disk * facts / 1e9,
-        )
+        line(f"{name}, in parts", facts, cost.peak / 1e9, "", *sums, *times, cost.disk * facts / 1e9)
     labels = status("VmRSS")
     made = np.array([f"company {i}" for i in range(10**6)], dtype=object)
     each = (status("VmRSS") - labels) / len(made)
