@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kgreason.base import memory
 from kgreason.base.errors import AnonymizationError
-from kgreason.graph.generators import scale_free
+from kgreason.graph.generators import erdos_renyi, scale_free
 from kgreason.graph.induced.situations import Cells, Ties
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
 from kgreason.graph.sorted_keys import looked_up, row_numbers
@@ -122,3 +123,9 @@ def test_vertices_beyond_32_bits_are_refused() -> None:
         AnonymizationError, match="the graph has 2,147,483,648 vertices, more than 2,147,483,647"
     ):
         Adjacency.plain(graph)
+
+
+def test_memory_is_claimed_before_it_is_filled() -> None:
+    graph = erdos_renyi(20_000, 100_000, np.random.default_rng(1))
+    with memory.limited(memory.held()), pytest.raises(memory.Exhausted, match="more are needed, the limit is"):
+        Adjacency.of(graph)

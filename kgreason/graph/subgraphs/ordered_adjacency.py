@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.base import memory
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.records import record
 from kgreason.engine.relations.rows import Keys
@@ -118,6 +119,7 @@ def _entries(graph: KnowledgeGraph, *, coded: bool) -> tuple[Ints, Ints, Ints, i
     for source, target in ends:
         kernels.count_entries(source, target, ptr)
     np.cumsum(ptr, out=ptr)
+    memory.claim(8 * int(ptr[-1]))
     entries = np.empty(ptr[-1], dtype=np.int64)
     codes = 2 * len(relations) if coded else 1
     for i, (source, target) in enumerate(ends):
@@ -142,6 +144,7 @@ def _hubs_first(graph: KnowledgeGraph, *, coded: bool, cells: Ties | None = None
     indptr = np.zeros(n + 2, dtype=np.int64)
     np.cumsum(degree[original], out=indptr[2:])
     del degree
+    memory.claim(8 * int(indptr[-1]))
     neighbour = np.empty(indptr[-1], dtype=np.int32)
     tie = np.empty(indptr[-1] if coded else 0, dtype=np.int32)
     by_cells = (nothing,) * 3 if cells is None else (cells.indptr, cells.neighbour, cells.tie)
