@@ -127,5 +127,8 @@ def test_vertices_beyond_32_bits_are_refused() -> None:
 
 def test_memory_is_claimed_before_it_is_filled() -> None:
     graph = erdos_renyi(20_000, 100_000, np.random.default_rng(1))
-    with memory.limited(memory.held()), pytest.raises(memory.Exhausted, match="more are needed, the limit is"):
+    with (
+        memory.limited(memory.held()),
+        pytest.raises(memory.Exhausted, match="more are needed, the limit is"),
+    ):
         Adjacency.of(graph)
