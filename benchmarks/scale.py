@@ -290,10 +290,10 @@ def extrapolate(costs: dict[str, float], last: list[Row], rules: dict[str, Cost]
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--census", type=int, nargs="*", default=[10**6, 10**7, 10**8], help="edges")
+    parser.add_argument("--census", type=int, nargs="+", default=[10**6, 10**7, 10**8], help="edges")
     parser.add_argument("--x4", type=int, default=10**8, help="most edges for x = 4")
     parser.add_argument(
-        "--facts", type=int, nargs="*", default=[10**5, 3 * 10**5, 10**6, 3 * 10**6], help="edges"
+        "--facts", type=int, nargs="+", default=[10**5, 3 * 10**5, 10**6, 3 * 10**6], help="edges"
     )
     parser.add_argument("--run", nargs=4, help=argparse.SUPPRESS)
     asked = parser.parse_args()
