@@ -28,9 +28,8 @@ from kgreason.base.progress import SILENT
 from kgreason.base.resources import resource as shipped
 from kgreason.engine.limits import Limits
 from kgreason.engine.relations.fact_tables import Facts, Kind, Table
-from kgreason.engine.seminaive import separable_walks, walk_preparation
+from kgreason.engine.seminaive import separable_walks
 from kgreason.engine.seminaive.evaluation import prepare
-from kgreason.engine.seminaive.walk_preparation import Seeds
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
 from kgreason.graph.subgraphs.ordered_adjacency import Adjacency
 from kgreason.isomorphism.anonymizers.klone import Klone
@@ -101,24 +100,20 @@ def walks(text: str, edges: int) -> Step:
         "company": Table((Kind.INT,), (company,), len(company)),
     }
     facts = Facts(tables)
-    build = walk_preparation.build
+    walked = separable_walks._walked
 
-    def stop(plan: Any, seeds: Any, find: Any, **options: Any) -> None:
-        made = build(plan, seeds, find, **options)
-        assert made is not None
-        states = [made.numbering.states(moving, number) for number, (_, moving) in enumerate(seeds)]
-        fixed = np.concatenate([fixed for fixed, _ in seeds])
-        raise Walking(made, Seeds.make(fixed, np.concatenate(states)))
+    def stop(graph: Any, start: Any, *_: Any) -> None:
+        raise Walking(graph, start)
 
     def step() -> object:
-        setattr(separable_walks, "build", stop)  # noqa: B010 - it is imported there
+        setattr(separable_walks, "_walked", stop)  # noqa: B010
         try:
             chase, _ = prepare(program, facts, tuple(program.outputs), Limits())
             chase.run(SILENT)
         except Walking as reached:
             return reached.args
         finally:
-            setattr(separable_walks, "build", build)  # noqa: B010
+            setattr(separable_walks, "_walked", walked)  # noqa: B010
         raise AssertionError("the program has no walks")
 
     return step

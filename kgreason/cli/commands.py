@@ -6,8 +6,8 @@ import inspect
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -262,11 +262,18 @@ def engine(asked: dict[str, Any]) -> AbstractContextManager[None]:
     if name is None:
         refuse(["master"], "without --engine spark", "say --engine spark")
         return nullcontext()
+    return _on_spark(master)
+
+
+@contextmanager
+def _on_spark(master: str | None) -> Iterator[None]:
+    """Start Spark when the block begins, after what the command checks before."""
     from kgreason.base.divided_work import divided_by
     from kgreason.distributed.spark_engine import SparkEngine
     from kgreason.distributed.spark_session import session
 
-    return divided_by(SparkEngine(session(master)))
+    with divided_by(SparkEngine(session(master))):
+        yield
 
 
 def refuse(names: Iterable[str], where: str, other: str = "") -> None:

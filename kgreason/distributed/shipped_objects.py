@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import mmap
 import pickle
+import threading
 from collections.abc import Callable, Sequence
 from functools import cache
 from hashlib import blake2b
@@ -22,6 +23,7 @@ from kgreason.base.records import record
 
 Buffer: TypeAlias = "bytes | memoryview[Any]"
 SMALL = 1 << 16  # bytes that are sent with each task instead of as a file
+_LOCK = threading.Lock()  # all sessions share the folder
 
 
 @record
@@ -53,14 +55,23 @@ class Shipping:
     def ship(self, value: Any) -> Shipped:
         """Pickle an object and send its large buffers."""
         found: list[pickle.PickleBuffer] = []
-        pickled = pickle.dumps(value, protocol=5, buffer_callback=found.append)
+
+        def kept(buffer: pickle.PickleBuffer) -> bool:
+            """Whether a buffer stays in the pickle: many small ones together can be large."""
+            small = buffer.raw().nbytes < SMALL
+            if not small:
+                found.append(buffer)
+            return small
+
+        pickled = pickle.dumps(value, protocol=5, buffer_callback=kept)
         files: dict[str, Path] = {}
-        parts: list[Buffer] = [pickled, *(buffer.raw() for buffer in found)]
-        placed = [self._placed(each, files) for each in parts]
-        if files:
-            self._send(list(files.values()))
-            self._sent.update(files)
-        return Shipped(placed[0], tuple(placed[1:]))
+        with _LOCK:
+            placed = self._placed(pickled, files)
+            buffers = tuple(self._placed(buffer.raw(), files) for buffer in found)
+            if files:
+                self._send(list(files.values()))
+                self._sent.update(files)
+        return Shipped(placed, buffers)
 
     def _placed(self, data: Buffer, files: dict[str, Path]) -> bytes | str:
         if memoryview(data).nbytes < SMALL:
@@ -68,7 +79,10 @@ class Shipping:
         name = f"kgreason-{blake2b(data, digest_size=20).hexdigest()}"
         if name not in self._sent:
             files[name] = Path(_folder().name, name)
-            files[name].write_bytes(data)
+            if not files[name].exists():  # another session may be reading it
+                part = files[name].with_suffix(".part")
+                part.write_bytes(data)
+                part.replace(files[name])
         return name
 
 

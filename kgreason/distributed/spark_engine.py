@@ -6,6 +6,7 @@ sessions have is used (classic, Connect): neither a SparkContext nor broadcast v
 
 from __future__ import annotations
 
+import errno
 import pickle
 import re
 import weakref
@@ -13,6 +14,7 @@ from base64 import b64decode
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
+from tempfile import gettempdir
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -22,7 +24,7 @@ from kgreason.base.divided_work import Advance, Work
 from kgreason.base.errors import EngineError
 from kgreason.base.resources import VERSION
 from kgreason.distributed import spark_workers as workers
-from kgreason.distributed.shipped_objects import Shipping
+from kgreason.distributed.shipped_objects import Shipped, Shipping
 from kgreason.distributed.spark_session import first_line, quiet, session
 
 if TYPE_CHECKING:
@@ -94,18 +96,19 @@ class SparkEngine:
 
     def run(self, work: Work[Any], tasks: int, advance: Advance) -> list[Any]:
         """Results of all partitions; `KgreasonError` as raised in a worker, `EngineError` if Spark gives up."""
-        job = partial(workers.results, self._shipping.ship(work), workers.Order(tasks))
+        job = partial(workers.results, self._shipped(work), workers.Order(tasks))
         rows = self._collected(lambda spark: _mapped(self._tasks(spark, tasks), job, workers.RESULTS))
-        rows = rows.sort_by([("share", "ascending"), ("piece", "ascending")])
-        pieces: dict[int, list[bytes]] = {}
-        for share, units, failed, data in zip(
-            *(rows[name].to_pylist() for name in ("share", "units", workers.ERROR, "data")), strict=True
-        ):
-            if failed:
-                raise workers.unpacked(data)
-            pieces.setdefault(share, []).append(data)
-            advance(units)
-        return [pickle.loads(b"".join(each)) for each in pieces.values()]
+        pieces: dict[tuple[int, int], bytes] = {}
+        for batch in rows.to_batches():  # together, the data may exceed the 2 GB of an array
+            for share, piece, units, failed, data in zip(*batch.to_pydict().values(), strict=True):
+                if failed:
+                    raise workers.unpacked(data)
+                pieces[share, piece] = data
+                advance(units)
+        found: dict[int, list[bytes]] = {}
+        for share, piece in sorted(pieces):
+            found.setdefault(share, []).append(pieces[share, piece])
+        return [pickle.loads(b"".join(each)) for each in found.values()]
 
     @contextmanager
     def frames(
@@ -132,7 +135,7 @@ class SparkEngine:
         from pyspark import StorageLevel
 
         schema = workers.facts_schema(schemas)
-        job = partial(workers.facts, self._shipping.ship(work), workers.Order(tasks), schema)
+        job = partial(workers.facts, self._shipped(work), workers.Order(tasks), schema)
         with ExitStack() as stack, _reported(), quiet():
             made = _mapped(self._tasks(self.spark, tasks), job, schema)
             if keep:
@@ -144,6 +147,15 @@ class SparkEngine:
             else:
                 made = made.where(_RAISED)
             yield {name: made.where(f"`{name}` is not null").select(f"`{name}`.*") for name in schemas}
+
+    def _shipped(self, work: Work[Any]) -> Shipped:
+        try:
+            return self._shipping.ship(work)
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            hint = "free space there, or name another folder in TMPDIR"
+            raise EngineError(f"the temporary folder {gettempdir()} is full", hint=hint) from error
 
     def _tasks(self, spark: SparkSession, tasks: int) -> DataFrame:
         return spark.range(0, tasks, 1, min(tasks, self.partitions))
@@ -191,6 +203,16 @@ _REASONS = (
         "install kgreason for the Python of the workers, and name that Python in PYSPARK_PYTHON",
     ),
     (
+        "No module named '",
+        "the Python of the workers of Spark lacks a package",
+        "install kgreason with its dependencies for that Python, or name another one in PYSPARK_PYTHON",
+    ),
+    (
+        'Cannot run program "',
+        "Spark cannot start the Python of its workers",
+        "name a Python that every machine has in PYSPARK_PYTHON",
+    ),
+    (
         "PYTHON_VERSION_MISMATCH",
         "the workers of Spark run another version of Python",
         "name a Python of the same version in PYSPARK_PYTHON",
@@ -199,13 +221,13 @@ _REASONS = (
         "ExecutorLostFailure",
         "Spark lost the executors of a task too often",
         "if they are killed for lack of memory, raise spark.executor.memoryOverhead, or run fewer tasks at once on "
-        "each machine (spark.executor.cores)",
+        "each machine (spark.executor.cores, spark.task.cpus)",
     ),
     (
         "Python worker exited unexpectedly",
         "Python workers of Spark died",
         "if they are killed for lack of memory, raise spark.executor.memoryOverhead, or run fewer tasks at once on "
-        "each machine (spark.executor.cores)",
+        "each machine (spark.executor.cores, spark.task.cpus)",
     ),
 )
 

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -13,6 +14,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from kgreason.base.errors import EngineError
 
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 
 NEEDED = 17  # least version of Java that Spark 4 runs on
 INSTALL = "install Java 17 or newer, and set JAVA_HOME to its folder if `java` is not on the PATH"
+_PORTS = {"spark": 7077, "sc": 15002}  # usual ones, by the scheme of a master
+_PATIENCE = 10.0  # seconds in which a server has to answer
+_CAUSE = "Caused by: "
 MASTERS = "a master is for instance local[4], spark://host:7077, yarn or sc://host"
 # of sessions made here; nothing is set in a session of the user or by spark-submit
 OWN = {"spark.ui.showConsoleProgress": "false"}
@@ -68,7 +73,9 @@ def session(master: str | None = None) -> SparkSession:
     if master is not None:
         builder = builder.remote(master) if master.startswith("sc://") else builder.master(master)
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
-    elsewhere = (master or os.environ.get("SPARK_REMOTE", "")).startswith("sc://")
+    asked = master or os.environ.get("SPARK_REMOTE", "")
+    elsewhere = asked.startswith("sc://")
+    _check_reachable(asked)
     if not submitted and not elsewhere:
         _check_java()
         os.environ.setdefault(
@@ -89,7 +96,8 @@ def session(master: str | None = None) -> SparkSession:
 
 def _at(running: SparkSession, master: str | None) -> SparkSession:
     there = running.conf.get("spark.master", None) if master else None
-    if master and there and there != master and not master.startswith("sc://"):
+    remote = ".connect." in type(running).__module__
+    if master and there and there != master and not (remote and master.startswith("sc://")):
         raise EngineError(
             f"a Spark session runs at {there}, not at {master}",
             hint="leave out the master to use it, or stop it first",
@@ -97,11 +105,30 @@ def _at(running: SparkSession, master: str | None) -> SparkSession:
     return running
 
 
+def _check_reachable(master: str) -> None:
+    """Check that a server is there: Spark would try for minutes, or wait for it without end."""
+    scheme, _, rest = master.partition("://")
+    if scheme not in _PORTS:
+        return
+    problem: Exception | None = None
+    for each in re.split("[/;]", rest)[0].split(","):  # of several masters, one suffices
+        try:
+            place = urlsplit(f"//{each}")
+            socket.create_connection((place.hostname or "", place.port or _PORTS[scheme]), _PATIENCE).close()
+            return
+        except (OSError, ValueError) as error:
+            problem = error
+    raise EngineError(f"Spark is not at {master}: {problem}", hint=f"start it there; {MASTERS}") from problem
+
+
 def first_line(error: BaseException) -> str:
     """First line that says something of the message of an error of Spark, which may go on for pages."""
     java = getattr(error, "java_exception", None)
     text = str(error) if java is None else str(java.toString())
     lines = [line.strip() for line in text.splitlines()]
+    causes = [line.partition(_CAUSE)[2] for line in str(error).splitlines() if _CAUSE in line]
+    if causes and lines and lines[0].endswith("awaitResult:"):  # which tells nothing itself
+        return causes[-1][:300]
     return next((line[:300] for line in lines if line), type(error).__name__)
 
 

@@ -174,7 +174,7 @@ def packed(error: Exception) -> bytes:
     elif isinstance(error, MemoryError):
         error = EngineError(
             f"a worker of Spark has too little memory{f': {error}' if str(error) else ''}",
-            hint="run fewer tasks at once on a machine (spark.executor.cores), or give Python more memory "
+            hint="run fewer tasks at once on a machine (raise spark.task.cpus), or give Python more memory "
             "(spark.executor.memoryOverhead)",
         )
     return pickle.dumps((type(error), error.args, vars(error)), protocol=5)

@@ -23,6 +23,7 @@ from kgreason.engine.relations.rows import first_rows
 Vertices = npt.NDArray[np.int64]
 Weights = npt.NDArray[np.float64]
 Column = np.ndarray[Any, Any]
+PIECE = 1 << 20  # fewest edges that are counted at once
 
 
 @record(eq=False)
@@ -210,11 +211,11 @@ class KnowledgeGraph(Displayed):
 
     def in_degree(self) -> Vertices:
         """In-degree of each vertex over all relations, shape (n,)."""
-        return np.bincount(self.ends[1], minlength=self.n).astype(np.int64)
+        return _counts(self.ends[1], self.n)
 
     def out_degree(self) -> Vertices:
         """Out-degree of each vertex over all relations, shape (n,)."""
-        return np.bincount(self.ends[0], minlength=self.n).astype(np.int64)
+        return _counts(self.ends[0], self.n)
 
     def components(self) -> tuple[int, Vertices]:
         """Weakly connected components: their number and the component of each vertex, shape (n,)."""
@@ -243,6 +244,14 @@ class KnowledgeGraph(Displayed):
         """Replace the weights of the named relations."""
         changed = {name: replace(self.relations[name], weight=weight) for name, weight in weights.items()}
         return replace(self, relations={**self.relations, **changed})
+
+
+def _counts(ends: Vertices, n: int) -> Vertices:
+    """Number of ends at each vertex; piece by piece, because `numpy.bincount` copies arrays that are read-only."""
+    counts, piece = np.zeros(n, dtype=np.int64), max(n, PIECE)
+    for start in range(0, len(ends), piece):
+        counts += np.bincount(ends[start : start + piece], minlength=n)
+    return counts
 
 
 def _distinct(relation: Relation) -> Relation:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -82,6 +84,30 @@ def test_a_long_pickle_is_a_file() -> None:
     value = [f"label {i}" for i in range(20_000)]
     assert files.there_and_back(value) == value
     assert len(files.paths) == 1
+
+
+def test_many_small_arrays_are_one_file() -> None:
+    files = Files()
+    value = [np.full(1000, i) for i in range(100)]
+    shipped = files.shipping.ship(value)
+    assert len(files.paths) == 1
+    assert not shipped.buffers
+    assert same(received(shipped, files.paths.__getitem__), value)
+
+
+def test_threads_that_ship_the_same() -> None:
+    sent: list[bytes] = []
+
+    def send(paths: list[Path]) -> None:
+        time.sleep(0.05)  # another thread would write the file meanwhile
+        sent.extend(path.read_bytes() for path in paths)
+
+    shipping = Shipping(send)
+    value = np.random.default_rng().integers(0, 2**60, SMALL)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: shipping.ship(value), range(4)))
+    assert sent == [value.tobytes()]
+    assert len(set(found)) == 1
 
 
 def test_files_are_removed_when_the_process_ends() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import re
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -259,6 +261,24 @@ def test_frames_are_written_by_spark(engine: SparkEngine, tmp_path: Path) -> Non
     assert read.count() == read.distinct().count() == 800_000
 
 
+def test_a_full_temporary_folder(engine: SparkEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: Path, data: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(EngineError, match=r"the temporary folder \S+ is full\n  help: .* TMPDIR"):
+        engine.run(partial(jobs.sums, np.random.default_rng().random(100_000)), 1, len)
+
+
+def test_a_session_elsewhere(spark: Any) -> None:
+    assert session("local[2]") is spark
+    for master in ("local[3]", "sc://127.0.0.1"):
+        with pytest.raises(
+            EngineError, match=rf"a Spark session runs at local\[2\], not at {re.escape(master)}"
+        ):
+            session(master)
+
+
 @slow
 @pytest.mark.parametrize(
     ("text", "said"),
@@ -268,6 +288,8 @@ def test_frames_are_written_by_spark(engine: SparkEngine, tmp_path: Path) -> Non
             "raise spark.driver.maxResultSize",
         ),
         ("ModuleNotFoundError: No module named 'kgreason'", "install kgreason for the Python of the workers"),
+        ("No module named 'pyarrow'", "lacks a package\n  help: install kgreason with its dependencies"),
+        ('Cannot run program "/no/python": error=2', "PYSPARK_PYTHON"),
         ("java.io.IOException: No space left on device", "SPARK_LOCAL_DIRS"),
         ("ExecutorLostFailure (executor 1 exited", "raise spark.executor.memoryOverhead"),
         ("Python worker exited unexpectedly (crashed)", "raise spark.executor.memoryOverhead"),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gc
 import os
+import socket
 import sys
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -92,6 +94,28 @@ def test_java_that_spark_does_not_run_on(
         gc.collect()  # PySpark leaves pipes open to a Java that does not start
 
 
+@pytest.fixture
+def port() -> Iterator[int]:
+    """A port of this machine at which a server listens."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+@pytest.mark.usefixtures("no_session")
+@pytest.mark.parametrize("scheme", ["spark", "sc"])
+def test_masters_without_server(scheme: str, port: int) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        closed = server.getsockname()[1]
+    master = f"{scheme}://127.0.0.1:{closed}"
+    with pytest.raises(EngineError) as found:
+        session(master)
+    assert str(found.value).startswith(f"Spark is not at {master}: ")
+    assert "\n  help: start it there; a master is for instance local[4]," in str(found.value)
+    spark_session._check_reachable(f"{master},127.0.0.1:{port}")
+    spark_session._check_reachable(f"{scheme}://localhost:{port}/;use_ssl=false")
+    spark_session._check_reachable("yarn")
+
+
 def test_interrupts_stay_those_of_the_program() -> None:
     import signal
 
@@ -103,7 +127,12 @@ def test_interrupts_stay_those_of_the_program() -> None:
 
 @pytest.mark.parametrize(
     ("text", "line"),
-    [("\n\n[CODE] no.\nat java", "[CODE] no."), ("", "ValueError"), ("x" * 1000, "x" * 300)],
+    [
+        ("\n\n[CODE] no.\nat java", "[CODE] no."),
+        ("", "ValueError"),
+        ("x" * 1000, "x" * 300),
+        ("Exception thrown in awaitResult: \nat java\nCaused by: A: b\nCaused by: C: d\n", "C: d"),
+    ],
 )
 def test_first_line(text: str, line: str) -> None:
     assert first_line(ValueError(text)) == line
@@ -144,3 +173,17 @@ def test_commands_tell_what_is_missing(
         "  help: pip install 'kgreason[spark]'",
     ]
     assert not os.path.exists("release")
+
+
+@pytest.mark.parametrize("words", [["anonymize"], ["risk"], ["verify", "release"]])
+def test_files_are_looked_at_before_spark_starts(
+    words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def started(_: object) -> None:
+        raise AssertionError("Spark was started")
+
+    monkeypatch.setattr(spark_session, "session", started)
+    with pytest.raises(SystemExit) as end:
+        app([*words, "--rules", "none.vada", "--data", "own=none.csv", "--engine", "spark"])
+    assert end.value.code == 2
+    assert "none.vada" in capsys.readouterr().err

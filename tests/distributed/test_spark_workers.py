@@ -110,7 +110,7 @@ def test_a_lack_of_memory_is_a_row() -> None:
     found = workers.unpacked(workers.packed(Exhausted("1.0 GB are in use, the limit is 0.9 GB")))
     assert str(found) == (
         "a worker of Spark has too little memory: 1.0 GB are in use, the limit is 0.9 GB\n"
-        "  help: run fewer tasks at once on a machine (spark.executor.cores), or give Python more memory "
+        "  help: run fewer tasks at once on a machine (raise spark.task.cpus), or give Python more memory "
         "(spark.executor.memoryOverhead)"
     )
 

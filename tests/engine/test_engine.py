@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason import reason
+from kgreason.base import memory
 from kgreason.base.errors import DataError, EvaluationError, ProgramError
 from kgreason.engine.limits import Limits
 from kgreason.engine.plan.ir import Part
@@ -608,6 +609,41 @@ def test_places(known, asked):
     found = np.empty(len(asked), dtype=np.int64)
     hash_kernels.find_rows(array(asked, 2), key, held, key, slots.array, found)
     assert found.tolist() == [known.index(row) if row in known else -1 for row in asked]
+
+
+def test_an_index_never_has_more_words_than_its_positions_can_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(relation_module, "WORDS", 200_000)
+    relation = Relation(2)
+    index = relation.index((0,))
+
+    def add() -> None:
+        for start in range(0, 400_000, CHUNK):
+            numbers = np.arange(start, start + CHUNK, dtype=np.int64)
+            relation.insert(np.column_stack([numbers % 1000, numbers]))
+            relation.turn()
+            assert len(index.arena) <= 200_000
+
+    with pytest.raises(memory.Exhausted, match=r"an index of a predicate has more than 2\^31 values"):
+        add()
+    assert len(index.arena) > 180_000
+
+
+def test_rows_whose_numbers_do_not_fit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows_module, "HASHED", 3 * CHUNK)
+    numbers = np.arange(CHUNK, dtype=np.int64)
+    packed, hashed = Relation(2), Relation(2)
+
+    def add(relation: Relation, sign: int) -> None:
+        for start in range(0, 5 * CHUNK, CHUNK):
+            relation.insert(np.column_stack([sign * (start + numbers), numbers]))
+
+    add(packed, 1)
+    assert packed.count == 5 * CHUNK
+    with pytest.raises(memory.Exhausted, match=r"a table has more than 2\^31 rows"):
+        add(hashed, -1)
+    assert hashed.count == 3 * CHUNK
+    with pytest.raises(memory.Exhausted, match=r"a table has more than 2\^31 rows"):
+        rows_module.first_rows([np.arange(3 * CHUNK + 1)])
 
 
 @quick

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -156,6 +157,21 @@ def test_walks_are_prepared_as_by_sorting(seeds, rules, facts, spread, near, num
             evaluate(load_text(text), Facts.from_rows(facts), recorder=Recorder(profile=numbered))
         except EvaluationError:
             pass  # of a negative contribution
+
+
+@pytest.mark.parametrize("parts", [1, 2])
+@pytest.mark.parametrize("least", [0, 2**40])
+def test_starting_points_take_the_place_of_facts(parts: int, least: int) -> None:
+    columns = [np.array(values) + least for values in ([3, 1, 3], [1, 2, 0])]
+    numbering, held = walk.Numbering([np.arange(4) + least]), list(map(weakref.ref, columns))
+    seeds = [tuple(columns)] * parts
+    del columns
+    found = walk.Seeds.of(numbering, seeds)
+    assert not seeds
+    assert [column() for column in held] == [None, None]
+    assert found.values.dtype == np.int64
+    states = [[4 * part + state for part in range(parts) for state in of] for of in ([2], [0, 1])]
+    same(found, (np.array([1, 3]) + least, np.cumsum([0, *map(len, states)]), np.concatenate(states)))
 
 
 def test_long_rows_keep_the_greatest_weight() -> None:

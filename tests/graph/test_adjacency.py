@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.graph.generators import scale_free
+from kgreason.base import memory
+from kgreason.base.errors import AnonymizationError
+from kgreason.graph.generators import erdos_renyi, scale_free
 from kgreason.graph.induced.situations import Cells, Ties
-from kgreason.graph.knowledge_graph import KnowledgeGraph
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
 from kgreason.graph.sorted_keys import looked_up, row_numbers
 from kgreason.graph.subgraphs import ordered_adjacency
 from kgreason.graph.subgraphs.ordered_adjacency import Adjacency, Ints, ordered_pairs, undirected
@@ -101,3 +103,32 @@ def test_graphs_without_edges(n: int) -> None:
     assert [a.tolist() for a in undirected(graph)] == [[0] * (n + 1), []]
     bare = KnowledgeGraph(graph.labels, {})
     assert Adjacency.of(bare).indptr.tolist() == [0] * (n + 1)
+
+
+@settings(max_examples=inputs(60), deadline=None)
+@given(graphs(most=12, edges=40), st.integers(1, 5))
+def test_greater_neighbours_and_steps(graph: KnowledgeGraph, x: int) -> None:
+    found = Adjacency.plain(graph)
+    owner = np.repeat(np.arange(graph.n), np.diff(found.indptr))
+    degree = np.bincount(owner, minlength=graph.n)
+    assert found.greater.tolist() == np.bincount(owner[found.neighbour > owner], minlength=graph.n).tolist()
+    assert found.steps(x) == ((degree[owner] + degree[found.neighbour]) ** max(x - 2, 0)).sum() / 2
+
+
+def test_vertices_beyond_32_bits_are_refused() -> None:
+    none = np.empty(0, dtype=np.int64)
+    labels = np.broadcast_to(np.array("", dtype=object), 2**31)
+    graph = KnowledgeGraph(labels, {"own": Relation(none, none)})
+    with pytest.raises(
+        AnonymizationError, match="the graph has 2,147,483,648 vertices, more than 2,147,483,647"
+    ):
+        Adjacency.plain(graph)
+
+
+def test_memory_is_claimed_before_it_is_filled() -> None:
+    graph = erdos_renyi(20_000, 100_000, np.random.default_rng(1))
+    with (
+        memory.limited(memory.held()),
+        pytest.raises(memory.Exhausted, match="more are needed, the limit is"),
+    ):
+        Adjacency.of(graph)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from kgreason.graph import knowledge_graph
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
 from tests.examples import inputs
 
@@ -48,3 +49,11 @@ def test_components_of_long_paths_and_stars(seed: int) -> None:
     assert graph_of(5_000, path).components()[0] == 1
     star = [(names[0], v) for v in names[1:4_000]]
     assert graph_of(5_000, star).components()[0] == 1_001
+
+
+def test_degrees_are_counted_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(knowledge_graph, "PIECE", 1)
+    source, target = np.random.default_rng(1).integers(0, 7, (2, 50))
+    graph = KnowledgeGraph(np.array(list("abcdefgh"), dtype=object), {"e": Relation(source, target)})
+    for found, ends in ((graph.out_degree(), source), (graph.in_degree(), target)):
+        assert found.tolist() == [ends.tolist().count(v) for v in range(8)]

@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import kgreason
-from kgreason.base.errors import ProgramError
+from kgreason.base.errors import AnonymizationError, ProgramError
 from kgreason.base.resources import resource
 from kgreason.engine.relations.fact_tables import Facts
 from kgreason.engine.seminaive.evaluation import evaluate
@@ -398,3 +398,15 @@ def test_long_and_short_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     program = usual("reachability")
     assert np.array_equal(InducedReasoner(graph, program).masks(members), alone(graph, program, members))
+
+
+def test_more_pairs_than_can_be_numbered_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    nothing = np.empty(0, dtype=np.int64)
+    plan = Plan(nothing, np.empty(0), (("own", ()),), ("own",), outputs=0, integers=0, doubles=0)
+    edges = {"own": (np.array([0, 0, 0]), np.array([1, 1, 2]), (np.array([0.1, 0.2, 0.3]),))}
+    assert len(Pairs.of(plan, 3, edges).flags) == 2
+    monkeypatch.setattr(interpreter, "_MOST", 2)
+    with pytest.raises(
+        AnonymizationError, match="the graph has 2 pairs with edges, with 3 weights; rules are"
+    ):
+        Pairs.of(plan, 3, edges)

@@ -370,3 +370,10 @@ def test_unusable_parts(tmp_path: Path, text: str, message: str) -> None:
         read_parts(file, graph)
     write_parts(file, graph, np.array([7, 1]))
     assert read_parts(file, graph).tolist() == [7, 1]
+
+
+def test_more_ends_of_edges_than_can_be_numbered_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    ends = np.broadcast_to(np.int64(0), 2**31)
+    monkeypatch.setattr("kgreason.isomorphism.anonymizers.partition.undirected", lambda _: (ends[:5], ends))
+    with pytest.raises(AnonymizationError, match="the graph has 2,147,483,648 ends of edges, more than"):
+        partition(erdos_renyi(10, 20, np.random.default_rng(1)), 5, 3)

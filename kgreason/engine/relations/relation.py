@@ -101,9 +101,10 @@ class Index:
                 self._address(self.relation.buffer[start:stop])
 
     def _lengthen(self, words: int) -> None:
-        if words >> 31:  # entries hold two positions in one word
+        if words > WORDS:
             raise memory.Exhausted("an index of a predicate has more than 2^31 values")
-        lengthen(self, "arena", words + max(words // SPARE, min(words, CHUNK)))
+        # spare capacity included: blocks begin where the arena has room
+        lengthen(self, "arena", min(WORDS, words + max(words // SPARE, min(words, CHUNK))))
 
     def _address(self, rows: Rows) -> None:
         """Rebuild the slots with room for the keys of `rows`: addressed by value if these are small, else hashed."""
@@ -132,6 +133,7 @@ MANY = 1 << 14  # fewest rows for a bit matrix
 PIECE = 1 << 20  # rows that are hashed at once
 COPIED = 1 << 22  # most rows by which a buffer grows at once while other threads read it
 FREED = 1 << 17  # rows that are transposed before their memory is freed
+WORDS = 1 << 31  # longest arena of an index, whose entries hold two positions in one word
 SPARE = 32  # the spare capacity of a large buffer is one row in so many
 
 

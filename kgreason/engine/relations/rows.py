@@ -21,6 +21,7 @@ Rows = npt.NDArray[np.int64]  # coded values, shape (rows, columns), C-contiguou
 # most rows that one operator passes to the next at once: bounds memory and stays in the cache
 CHUNK = 1 << 14
 LARGE = 1 << 16  # slots from which a hash table grows by a quarter instead of doubling
+HASHED = 1 << 31  # most rows of a table with hashes of 31 bits and row numbers of 32 bits
 SPARE = 1 << 12  # rows that are kept apart while a hash table grows in place
 
 MAPPED = 1 << 22  # bytes from which a growing array is in mapped memory
@@ -92,11 +93,6 @@ def release(array: npt.NDArray[Number], start: int) -> None:
             array.base.madvise(mapping.MADV_DONTNEED, first)
 
 
-def _most(size: int) -> int:
-    # At 8 bytes per slot, a key takes 11 to 23 bytes, or 11 to 14 in a large packed table.
-    return size * 7 // 10
-
-
 class Slots:
     """Open-addressing hash table with a load of at most 0.7 (layout: `hash_kernels`)."""
 
@@ -115,11 +111,18 @@ class Slots:
 
     def full(self, keys: int) -> bool:
         """Whether `keys` keys in total do not fit."""
-        return self.array[-1] != index_kernels.DIRECT and keys > _most(len(self.array))
+        return self.array[-1] != index_kernels.DIRECT and keys > self._most(len(self.array))
+
+    def _most(self, size: int) -> int:
+        # At 8 bytes per slot, a key takes 11 to 23 bytes, or 11 to 14 in a large packed table.
+        most = size * 7 // 10
+        return most if self.packed else min(most, HASHED)
 
     def _size(self, size: int, keys: int) -> int:
         """Table size for `keys` keys, grown from `size`; large packed tables grow by a quarter to save memory."""
-        while keys > _most(size):
+        if keys > HASHED and not self.packed:
+            raise memory.Exhausted("a table has more than 2^31 rows that cannot be packed into 62 bits each")
+        while keys > self._most(size):
             size += size // 4 if self.packed and size >= LARGE else size
         return size
 

@@ -17,7 +17,7 @@ from kgreason.engine.relations.relation import Relation
 from kgreason.engine.relations.rows import Rows
 from kgreason.engine.relations.symbols import Codes
 from kgreason.engine.seminaive import walk_kernels
-from kgreason.engine.seminaive.walk_preparation import MANY, Find, Graph, Seeds, States, build
+from kgreason.engine.seminaive.walk_preparation import MANY, NOTHING, Find, Graph, Seeds, States, build
 
 STEPS = 1 << 18  # per block of walks, so that neither other threads nor a user interrupt wait long
 REACHED = 1 << 17  # states after which a block pauses, for the same reason
@@ -84,6 +84,7 @@ def run(
     """Complete the relations of a stratum, which hold the facts of its other rules, and record the work in the tally.
 
     `kind` is that of the moving values. Returns `False`, without effect, if the data require the general evaluation.
+    While there are walks the relations are empty: the starting points take less than half of their memory.
     """
     plan = tally.plan
     seeds = [(relations[p].column(at), relations[p].column(1 - at)) for p, at in plan.fixed.items()]
@@ -94,21 +95,29 @@ def run(
     graph = make() if kept is None else kept.graph(plan, seeds, kind, make)
     if graph is None:
         return False
-    states = [graph.numbering.states(moving, number) for number, (_, moving) in enumerate(seeds)]
-    start = Seeds.make(np.concatenate([fixed for fixed, _ in seeds]), np.concatenate(states))
-    counts = np.zeros(len(start.values), dtype=np.int64)
-    blocks = Blocks(len(start.values), advance, tally)
-    walks = len(start.values)
-    edges = sum(len(part.to) for part in (graph.plain, graph.sums) if part is not None)
-    steps = walks * edges // 2  # a walk hardly reaches all
-    found = together(lambda: list(_thread(graph, start, counts, blocks)), walks // 2, blocks.stop, steps)
-    reached = sorted(chain.from_iterable(found), key=lambda block: block.first)
+    given = {predicate: relations[predicate].count for predicate in plan.fixed}
+    for predicate in plan.fixed:
+        relations[predicate].adopt((NOTHING, NOTHING))
+    start = Seeds.of(graph.numbering, seeds)
+    counts, reached = _walked(graph, start, advance, tally)
     for number, (predicate, at) in enumerate(plan.fixed.items()):
         first, second = _facts(graph, start, counts, reached, number)
         columns = (first, second) if at == 0 else (second, first)
-        tally.by_predicate[predicate] = len(first) - relations[predicate].count
+        tally.by_predicate[predicate] = len(first) - given[predicate]
         relations[predicate].adopt(columns)
     return True
+
+
+def _walked(
+    graph: Graph, start: Seeds, advance: Callable[[int], None], tally: Tally
+) -> tuple[Codes, list[Reached]]:
+    """Number of states reached from each value, and these states."""
+    walks = len(start.values)
+    counts, blocks = np.zeros(walks, dtype=np.int64), Blocks(walks, advance, tally)
+    edges = sum(len(part.to) for part in (graph.plain, graph.sums) if part is not None)
+    steps = walks * edges // 2  # a walk hardly reaches all
+    found = together(lambda: list(_thread(graph, start, counts, blocks)), walks // 2, blocks.stop, steps)
+    return counts, sorted(chain.from_iterable(found), key=lambda block: block.first)
 
 
 class Reached(NamedTuple):

@@ -278,6 +278,9 @@ def _distinct_rows(rows: Rows, kind: Kind) -> Rows:
     return np.ascontiguousarray(rows[order[last]])
 
 
+_MOST = 2**31 - 1  # values whose walks have a number of 32 bits
+
+
 class Seeds(NamedTuple):
     """Starting points of the walks: distinct fixed values, each with some states."""
 
@@ -286,12 +289,29 @@ class Seeds(NamedTuple):
     states: States
 
     @classmethod
-    def make(cls, fixed: Codes, states: States) -> Seeds:
+    def of(cls, numbering: Numbering, seeds: list[tuple[Codes, Codes]]) -> Seeds:
+        """Starting points of all predicates; `seeds` (see `build`) is emptied, to free what nobody else holds."""
+        starts: list[tuple[Codes | States, States]] = []
+        while seeds:
+            fixed, moving = seeds.pop(0)
+            states = numbering.states(moving, len(starts))
+            del moving
+            starts.append((_narrow(fixed), states))
+            del fixed, states
+        if len(starts) == 1:
+            return cls.make(*starts.pop())
+        return cls.make(*(np.concatenate(columns) for columns in zip(*starts, strict=True)))
+
+    @classmethod
+    def make(cls, fixed: Codes | States, states: States) -> Seeds:
         """Group states by fixed value; walks with close starting points are adjacent."""
-        values, ptr = fixed, np.arange(len(fixed) + 1)
-        if not (fixed[1:] > fixed[:-1]).all():
+        if (fixed[1:] > fixed[:-1]).all():
+            if len(fixed) >= _MOST:
+                raise memory.Exhausted("walks start at more than 2^31 values")
+            values, ptr = fixed.astype(np.int64), np.arange(len(fixed) + 1)
+        else:
             numbering = Numbering([fixed])
-            if len(numbering) >= 2**31 - 1:
+            if len(numbering) >= _MOST:
                 raise memory.Exhausted("walks start at more than 2^31 values")
             grouped = Compressed.make([(numbering.states(fixed, 0), states, np.empty(0))], len(numbering))
             walk_kernels.sort_rows(grouped.ptr, grouped.to)

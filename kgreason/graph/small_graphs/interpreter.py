@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.cores import each
+from kgreason.base.errors import AnonymizationError
 from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import Vertices, Weights
 from kgreason.graph.small_graphs.bit_kernels import CONSTANT, derive
@@ -19,6 +20,7 @@ from kgreason.language.syntax.syntax_tree import Binary, Constant, Expression, U
 
 Ints = npt.NDArray[np.int64]
 Shorts = npt.NDArray[np.int32]
+_MOST = np.iinfo(np.int32).max  # pairs with edges, and weights
 Relations = Mapping[str, tuple[Vertices, Vertices, Sequence[Weights]]]
 Marked = npt.NDArray[np.bool_]
 
@@ -122,6 +124,11 @@ class Pairs:
         read = [(slot, p) for slot, p in enumerate(plan.slots) if p in edges]
         place = np.concatenate([nothing, *(record[p] * slots + slot for slot, p in read)])
         values = np.concatenate([np.empty((count, 0)), *(np.stack(edges[p][2]) for _, p in read)], axis=1)
+        if max(len(pairs), len(place)) > _MOST:
+            raise AnonymizationError(
+                f"the graph has {len(pairs):,} pairs with edges, with {len(place):,} weights; rules are evaluated "
+                f"on subgraphs of at most {_MOST:,} of each"
+            )
         order = np.lexsort((values[0], place))
         at = np.searchsorted(place[order], np.arange(len(pairs) * slots + 1)).astype(np.int32)
         return cls(*_adjacency(n, pairs), flags, at, tuple(end[order] for end in values))

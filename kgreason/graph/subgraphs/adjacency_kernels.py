@@ -146,3 +146,28 @@ def append(
         if len(tie):
             tie[end] = numbers[i]
         ptr[r + 1] = end + 1
+
+
+@kernel
+def count_greater(ptr: Ints, neighbour: Shorts, found: Ints) -> None:
+    """Number of neighbours greater than each vertex; neighbours are ascending."""
+    for v in range(len(found)):
+        e = ptr[v + 1]
+        while e > ptr[v] and neighbour[e - 1] > v:
+            e -= 1
+        found[v] = ptr[v + 1] - e
+
+
+@kernel
+def sum_of_powers(ptr: Ints, neighbour: Shorts, power: int) -> float:
+    """Sum of (deg u + deg v)^power over all neighbours v of all vertices u."""
+    total = 0.0
+    for u in range(len(ptr) - 1):
+        own = ptr[u + 1] - ptr[u]
+        for e in range(ptr[u], ptr[u + 1]):
+            both = float(own + ptr[neighbour[e] + 1] - ptr[neighbour[e]])
+            term = 1.0
+            for _ in range(power):
+                term *= both
+            total += term
+    return total

@@ -35,9 +35,7 @@ def tasks(adjacency: Adjacency) -> Ints:
     >>> found[[0, 1]].tolist(), found[-1, 1].tolist()
     ([[0, 1, 0, 64], [0, 1, 64, 128]], 301)
     """
-    n = adjacency.n
-    owner = np.repeat(np.arange(n), np.diff(adjacency.indptr))
-    greater = np.bincount(owner[adjacency.neighbour > owner], minlength=n)
+    n, greater = adjacency.n, adjacency.greater
     share = max(64, int(greater.sum()) // _TASKS)
     found: list[tuple[int, int, int, int]] = []
     hubs = np.flatnonzero(greater > share)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.base import memory
+from kgreason.base.errors import AnonymizationError
 from kgreason.base.records import record
 from kgreason.engine.relations.rows import Keys
 from kgreason.graph.induced.situations import Ties
@@ -16,6 +18,7 @@ Ints = npt.NDArray[np.int64]
 Shorts = npt.NDArray[np.int32]
 _WIDTH = 62
 _BATCH = 1 << 14  # neighbours whose kinds are numbered at once
+_MOST = np.iinfo(np.int32).max  # vertices
 
 
 @record(eq=False)
@@ -46,9 +49,14 @@ class Adjacency:
 
     def steps(self, x: int) -> float:
         """Approximate number of the connected sets of x vertices: sum of (deg u + deg v)^(x - 2) over neighbours."""
-        degree = np.diff(self.indptr).astype(np.float64)
-        pairs = np.repeat(degree, np.diff(self.indptr)) + degree[self.neighbour]
-        return float((pairs ** max(x - 2, 0)).sum()) / 2
+        return kernels.sum_of_powers(self.indptr, self.neighbour, max(x - 2, 0)) / 2
+
+    @property
+    def greater(self) -> Ints:
+        """Number of greater neighbours of each vertex, shape (n,)."""
+        found = np.empty(self.n, dtype=np.int64)
+        kernels.count_greater(self.indptr, self.neighbour, found)
+        return found
 
     @classmethod
     def plain(cls, graph: KnowledgeGraph) -> Adjacency:
@@ -111,6 +119,7 @@ def _entries(graph: KnowledgeGraph, *, coded: bool) -> tuple[Ints, Ints, Ints, i
     for source, target in ends:
         kernels.count_entries(source, target, ptr)
     np.cumsum(ptr, out=ptr)
+    memory.claim(8 * int(ptr[-1]))
     entries = np.empty(ptr[-1], dtype=np.int64)
     codes = 2 * len(relations) if coded else 1
     for i, (source, target) in enumerate(ends):
@@ -124,6 +133,10 @@ def _entries(graph: KnowledgeGraph, *, coded: bool) -> tuple[Ints, Ints, Ints, i
 def _hubs_first(graph: KnowledgeGraph, *, coded: bool, cells: Ties | None = None) -> Adjacency:
     """Number vertices by descending degree; unless `coded`, all ties and colours are equal."""
     n, nothing = graph.n, np.empty(0, dtype=np.int64)
+    if n > _MOST:  # neighbours have 32 bits
+        raise AnonymizationError(
+            f"the graph has {n:,} vertices, more than {_MOST:,}", hint="divide it into several graphs"
+        )
     ptr, entries, degree, codes = _entries(graph, coded=coded)
     original = descending(degree)
     rank = np.empty(n, dtype=np.int32)
@@ -131,6 +144,7 @@ def _hubs_first(graph: KnowledgeGraph, *, coded: bool, cells: Ties | None = None
     indptr = np.zeros(n + 2, dtype=np.int64)
     np.cumsum(degree[original], out=indptr[2:])
     del degree
+    memory.claim(8 * int(indptr[-1]))
     neighbour = np.empty(indptr[-1], dtype=np.int32)
     tie = np.empty(indptr[-1] if coded else 0, dtype=np.int32)
     by_cells = (nothing,) * 3 if cells is None else (cells.indptr, cells.neighbour, cells.tie)

@@ -147,12 +147,12 @@ def _chosen(edges: Pairs, chosen: npt.NDArray[np.bool_]) -> Pairs:
     return edges if chosen.all() else (edges[0][chosen], edges[1][chosen])
 
 
-def _proportional(graph: KnowledgeGraph, count: int, rng: np.random.Generator) -> Vertices:
+def _proportional(graph: KnowledgeGraph, count: int, rng: np.random.Generator) -> npt.NDArray[np.int32]:
     sizes = np.array([len(r) for r in graph.relations.values()], dtype=np.float64)
     if not len(sizes) or not count:
-        return np.zeros(count, dtype=np.int64)
+        return np.zeros(count, dtype=np.int32)
     share = sizes / sizes.sum() if sizes.sum() else np.full(len(sizes), 1 / len(sizes))
-    return rng.choice(len(sizes), count, p=share).astype(np.int64, copy=False)
+    return rng.choice(len(sizes), count, p=share).astype(np.int32)
 
 
 def publish(

@@ -63,12 +63,11 @@ class Klone:
         symmetric = is_symmetric(graph)
         kept = None if earlier is None else Kept.of(graph, earlier, self.k)
         augmented, fixed, new = self._assembled(noised, symmetric, rules.incoming_sums, kept, rng)
-        n = augmented.n
+        n, redrawn = augmented.n, redrawn_targets(noised, before)
+        del noised
         if kept is not None:
             own = {name: self.k * len(r) for name, r in graph.relations.items()}
-            augmented = noising.again(
-                augmented, own, _in_copies(redrawn_targets(noised, before), self.k, graph.n), rng
-            )
+            augmented = noising.again(augmented, own, _in_copies(redrawn, self.k, graph.n), rng)
         check_diversity(augmented, [np.arange(self.k * graph.n).reshape(self.k, graph.n)])
         figures = {
             "vertices": graph.n,

@@ -25,6 +25,8 @@ from kgreason.isomorphism.anonymizers.assembly import Edges, labels_with_synthet
 from kgreason.isomorphism.anonymizers.weight_density import weights_of
 from kgreason.language.check.checked_program import CheckedProgram
 
+_MOST = np.iinfo(np.int32).max  # ends of edges, which METIS numbers in 32 bits
+
 
 def partition(graph: KnowledgeGraph, size: int, least: int) -> Vertices:
     """Partition a graph deterministically into parts of about `size` and at least `least` vertices.
@@ -35,7 +37,7 @@ def partition(graph: KnowledgeGraph, size: int, least: int) -> Vertices:
     Raises
     ------
     AnonymizationError
-        If `size` is below `least`, or the library is not installed.
+        If `size` is below `least`, the library is not installed, or the graph has more than 2^30 edges.
 
     Examples
     --------
@@ -61,6 +63,11 @@ def partition(graph: KnowledgeGraph, size: int, least: int) -> Vertices:
             hint="pip install '.[split]' in a checkout of kgreason, or leave --split out",
         ) from error
     indptr, neighbours = undirected(graph)
+    if len(neighbours) > _MOST:
+        raise AnonymizationError(
+            f"the graph has {len(neighbours):,} ends of edges, more than the {_MOST:,} that can be divided into parts",
+            hint="leave --split out; --method klone needs no parts",
+        )
     adjacency = pymetis.CSRAdjacency(indptr.astype(np.int32), neighbours.astype(np.int32))
     _, found = pymetis.part_graph(count, adjacency, recursive=True)
     return _with_least(_whole(graph, np.array(found, dtype=np.int64), least), least)
