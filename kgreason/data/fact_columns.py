@@ -32,11 +32,12 @@ def facts_to_arrow(facts: Facts, predicate: str, names: Sequence[str] | None = N
     """
     table = facts.tables[predicate]
     pairs = zip(table.kinds, table.columns, strict=True)
-    columns = [_facts_column(kind, data, facts.symbols) for kind, data in pairs]
+    columns = [facts_column(kind, data, facts.symbols) for kind, data in pairs]
     return pa.Table.from_arrays(columns, names=list(names or (f"c{i + 1}" for i in range(table.arity))))
 
 
-def _facts_column(kind: Kind, data: Codes, symbols: Symbols) -> Column:
+def facts_column(kind: Kind, data: Codes, symbols: Symbols) -> Column:
+    """Arrow array of a column of facts."""
     if kind is Kind.STRING:
         return symbols.texts(data).cast(pa.string())
     if kind in (Kind.INT, Kind.DOUBLE, Kind.DATE, Kind.BOOL):

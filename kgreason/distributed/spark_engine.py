@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import errno
 import pickle
-import re
 import weakref
-from base64 import b64decode
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from tempfile import gettempdir
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 from uuid import uuid4
 
 import pyarrow as pa
@@ -33,12 +32,7 @@ if TYPE_CHECKING:
 LEAST = 1 << 27  # steps, of some ns: a job of Spark takes 0.3 s
 SPREAD = 4  # partitions for each core, so that none waits long for the last one
 FEWEST = 8  # partitions, as executors may still be starting when the cores are counted
-_MARK = "kgreason-error:"  # before a packed error in the message of an exception of Spark
-_RAISED = (
-    f"case when {workers.ERROR} is null then true "
-    f"else cast(raise_error(concat('{_MARK}', base64({workers.ERROR}), ':')) as boolean) end"
-)
-_PACKED = re.compile(f"{_MARK}([A-Za-z0-9+/=\\s]+):")
+_SHUFFLED = 1 << 12  # most partitions of facts that are exchanged
 _PROBED = 1 << 12  # rows, by which Spark makes a partition for each core
 
 _shippings: weakref.WeakKeyDictionary[SparkSession, Shipping] = weakref.WeakKeyDictionary()
@@ -110,43 +104,50 @@ class SparkEngine:
             found.setdefault(share, []).append(pieces[share, piece])
         return [pickle.loads(b"".join(each)) for each in found.values()]
 
-    @contextmanager
-    def frames(
-        self, work: Work[Any], tasks: int, schemas: Mapping[str, pa.Schema], *, keep: bool = True
-    ) -> Iterator[dict[str, DataFrame]]:
-        """Facts that divided work derives, as a frame for each predicate, to be used within the block.
+    def blocks(
+        self, work: Callable[..., Iterator[Block]], tasks: int, read: Sequence[tuple[str, Blocks]] = ()
+    ) -> Blocks:
+        """Derive facts on the workers and keep them there, on disk.
 
         Parameters
         ----------
         work
-            Returns pairs of a predicate and facts (`pyarrow.RecordBatch` or `Table`), best one at a time.
-        schemas
-            Columns of each predicate; names and types as in the facts.
-        keep
-            Derive all facts before the block begins, and keep them on the disks of the executors until it ends.
-            Without, each use of a frame derives them again, for one predicate at half of the processor time; an error
-            then arises in the block, after Spark has run the task as often as a task may fail.
+            Called with an iterator over tasks, each with the blocks that it reads: pairs of a name and an Arrow table.
+            Yields blocks of facts: a name, the task of a later job that reads them (if one does), and a record batch.
+        read
+            Names of blocks that the tasks read, and where they are.
 
         Raises
         ------
         EngineError, KgreasonError
-            As `run`. Exceptions of Spark in the block, for instance when a frame is written, are converted.
+            As `run`.
         """
         from pyspark import StorageLevel
 
-        schema = workers.facts_schema(schemas)
-        job = partial(workers.facts, self._shipped(work), workers.Order(tasks), schema)
-        with ExitStack() as stack, _reported(), quiet():
-            made = _mapped(self._tasks(self.spark, tasks), job, schema)
-            if keep:
-                made = made.persist(StorageLevel.DISK_ONLY)
-                stack.callback(_tidied, made.unpersist)
-                failures = made.select(workers.ERROR).where(f"{workers.ERROR} is not null")
-                for error in self._collected(lambda _: failures)[workers.ERROR].to_pylist():
-                    raise workers.unpacked(error)
-            else:
-                made = made.where(_RAISED)
-            yield {name: made.where(f"`{name}` is not null").select(f"`{name}`.*") for name in schemas}
+        alone = ("cast(id as int) as bucket", "cast(null as string) as name", "cast(null as binary) as data")
+        job = partial(workers.blocks, self._shipped(work), None if read else workers.Order(tasks))
+        with _reported(), quiet():
+            frame = self._tasks(self.spark, tasks).selectExpr(*alone)
+            for name, there in read:
+                some = there.made.where(f"name = '{name}'")
+                frame = frame.unionAll(some.select("bucket", "name", "data"))
+            if read:
+                frame = frame.repartition(min(tasks, _SHUFFLED), "bucket").sortWithinPartitions("bucket")
+            made = _mapped(frame, job, workers.BLOCKS).persist(StorageLevel.DISK_ONLY)
+        try:
+            return Blocks(self, made)
+        except BaseException:
+            _tidied(made.unpersist)
+            raise
+
+    def frame(self, table: pa.Table) -> DataFrame:
+        """Frame of an Arrow table of this process."""
+        with _reported(), quiet():
+            return self.spark.createDataFrame(table)
+
+    def collected(self, frame: DataFrame) -> pa.Table:
+        """Arrow table of a frame."""
+        return self._collected(lambda _: frame)
 
     def _shipped(self, work: Work[Any]) -> Shipped:
         try:
@@ -172,6 +173,48 @@ class SparkEngine:
                 raise
             finally:
                 _tidied(self.spark.removeTag, tag)
+
+
+Block: TypeAlias = tuple[str, int, pa.RecordBatch]
+
+
+class Blocks:
+    """Facts that a job derived, compressed on the disks of the executors.
+
+    Attributes
+    ----------
+    made
+        Frame of the blocks (`spark_workers.BLOCKS`).
+    counts
+        Number of facts by name.
+    """
+
+    def __init__(self, engine: SparkEngine, made: DataFrame) -> None:
+        self._engine, self.made = engine, made
+        rows = made.selectExpr("name", "rows", "case when name is null then data end as error")
+        self.counts: Counter[str] = Counter()
+        for batch in engine.collected(rows).to_batches():
+            for name, count, error in zip(*batch.to_pydict().values(), strict=True):
+                if error is not None:
+                    raise workers.unpacked(error)
+                self.counts[name] += count
+
+    def facts(self, name: str, schema: pa.Schema) -> DataFrame:
+        """Frame of the facts of a name."""
+        return _mapped(self._data(name), workers.unpacked_facts, schema)
+
+    def table(self, name: str) -> pa.Table | None:
+        """All facts of a name, in this process; `None` if there are none."""
+        found = self._engine.collected(self._data(name))
+        streams = [pa.ipc.open_stream(data.as_buffer()).read_all() for data in found.column(0)]
+        return pa.concat_tables(streams) if streams else None
+
+    def _data(self, name: str) -> DataFrame:
+        return self.made.where(f"name = '{name}'").select("data")
+
+    def remove(self) -> None:
+        """Remove the facts from the disks."""
+        _tidied(self.made.unpersist)
 
 
 def _sender(spark: weakref.ref[SparkSession]) -> Callable[[Any], None]:
@@ -255,8 +298,6 @@ def _reported() -> Iterator[None]:
         yield
     except _errors() as error:
         text = str(error)
-        if (own := _PACKED.search(text)) is not None:
-            raise workers.unpacked(b64decode(own[1])) from error
         if "No space left on device" in text or "Disk quota exceeded" in text:
             raise workers.full_disk(first_line(error)) from error
         for word, what, hint in _REASONS:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import errno
 import os
 import pickle
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import lru_cache
 from itertools import chain
 from math import ceil, gcd
 from typing import Any
@@ -35,6 +36,10 @@ RESULTS = pa.schema(
         ("data", pa.binary()),
     ]
 )
+BLOCKS = pa.schema(
+    [("name", pa.string()), ("bucket", pa.int32()), ("rows", pa.int64()), ("data", pa.binary())]
+)
+"""Facts: a compressed stream of Arrow a row, with its name, and the task of a later job that reads it."""
 PROBE = pa.schema([("version", pa.string())])
 
 
@@ -93,32 +98,65 @@ def results(shipped: Shipped, order: Order, batches: Iterator[pa.RecordBatch]) -
         )
 
 
-def facts(
-    shipped: Shipped, order: Order, schema: pa.Schema, batches: Iterator[pa.RecordBatch]
+def blocks(
+    shipped: Shipped, order: Order | None, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """Do the tasks of a partition; yield facts, each in the column of its predicate, or an error in the last one."""
+    """Do the tasks of a partition; yield blocks of facts, or an error as a block without name.
+
+    Rows of `batches` have a task, in the `order` if there is one, and the name and data of a block that it reads, or
+    nothing; rows of a task are adjacent.
+    """
     try:
         with own_share():
-            found: Iterable[tuple[str, Any]] = _work(shipped)(_numbers(order, batches), lambda _: None)
-            for predicate, table in found:
-                for batch in table.to_batches() if isinstance(table, pa.Table) else [table]:
-                    rows = pa.StructArray.from_arrays(
-                        batch.columns, fields=list(schema.field(predicate).type)
-                    )
-                    yield _alone(schema, predicate, rows)
+            for name, bucket, rows in _kept_work(shipped)(_given(order, batches)):
+                yield _block(name, bucket, rows.num_rows, _compressed(rows))
     except (KgreasonError, MemoryError, OSError) as error:
-        yield _alone(schema, ERROR, pa.array([packed(error)], pa.binary()))
+        yield _block(None, 0, 0, packed(error))
 
 
-def facts_schema(schemas: Mapping[str, pa.Schema]) -> pa.Schema:
-    """Columns of the rows of `facts`: one for each predicate, of which one has a value, and one for errors."""
-    columns = [(name, pa.struct(list(schema))) for name, schema in schemas.items()]
-    return pa.schema([*columns, (ERROR, pa.binary())])
+def _given(
+    order: Order | None, batches: Iterator[pa.RecordBatch]
+) -> Iterator[tuple[int, list[tuple[str, pa.Table]]]]:
+    """Tasks, each with the blocks that it reads."""
+    task, held = -1, list[tuple[str, pa.Table]]()
+    for batch in batches:
+        numbers, names = batch.column(0).to_pylist(), batch.column(1).to_pylist()
+        for number, name, data in zip(numbers, names, batch.column(2), strict=True):
+            if order is not None:
+                number = order.number(number)
+            if number != task:
+                if task >= 0:
+                    yield task, held
+                task, held = number, []
+            if name is not None:
+                held.append((name, pa.ipc.open_stream(data.as_buffer()).read_all()))
+    if task >= 0:
+        yield task, held
 
 
-def _alone(schema: pa.Schema, name: str, values: pa.Array) -> pa.RecordBatch:
-    columns = [values if field.name == name else pa.nulls(len(values), field.type) for field in schema]
-    return pa.RecordBatch.from_arrays(columns, schema=schema)
+def unpacked_facts(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield the facts of blocks."""
+    for batch in batches:
+        for data in batch.column(0):
+            yield from pa.ipc.open_stream(data.as_buffer())
+
+
+def _compressed(rows: pa.RecordBatch) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:
+        writer.write_batch(rows)
+    return bytes(sink.getvalue())
+
+
+def _block(name: str | None, bucket: int, rows: int, data: bytes) -> pa.RecordBatch:
+    values = zip((name, bucket, rows, data), BLOCKS.types, strict=True)
+    return pa.RecordBatch.from_arrays([pa.array([v], t) for v, t in values], schema=BLOCKS)
+
+
+@lru_cache(maxsize=1)
+def _kept_work(shipped: Shipped) -> Any:
+    """The work of the last job, whose graphs and indexes serve all tasks of a worker."""
+    return _work(shipped)
 
 
 def _numbers(order: Order, batches: Iterator[pa.RecordBatch]) -> Iterator[int]:

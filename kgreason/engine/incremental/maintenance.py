@@ -213,7 +213,9 @@ class Maintained:
     def table(self, predicate: str) -> Table:
         """Facts of a predicate."""
         store = self.database.stores[predicate]
-        return table(predicate, store.plain(), self.plan.kinds[predicate], self.kinds, self.symbols)
+        return table(
+            predicate, store.plain(), self.plan.kinds[predicate], self.kinds.double_positions, self.symbols
+        )
 
 
 def _strategy(plan: ir.StratumPlan, database: Database, keyed: Mapping[str, Keyed]) -> Strategy:
@@ -248,7 +250,8 @@ class Evaluated:
     ) -> None:
         self.given = own
         self.tables = {
-            g: table(g, chase.relations[g], chase.plan.kinds[g], kinds, own.symbols) for g in goals
+            g: table(g, chase.relations[g], chase.plan.kinds[g], kinds.double_positions, own.symbols)
+            for g in goals
         }
         self.nulls = chase.nulls
         self.nulls.earlier = None  # one earlier evaluation is enough

@@ -143,6 +143,21 @@ class StageEvaluation:
         deny(self.stage.denials, relations, self.kinds, self._symbols, names)
         return {p: relations[p] for p in self.stage.predicates}
 
+    def all_parts(self, ranges: Ranges, progress: Progress = SILENT) -> Iterator[dict[str, Relation]]:
+        """Relations of each part, in turn; a part that exceeds the memory is divided further."""
+        for low, high in ranges:
+            try:
+                found = self.part(low, high, progress)
+            except (MemoryError, MemoryLimitError):
+                if not self.several(low, high):
+                    raise
+                ranges.halve(low, high)
+                continue
+            ranges.adapt(high - low, sum(8 * r.count * r.arity for r in found.values()))
+            yield found
+            del found
+            gc.collect(0)  # rules, relations and indexes refer to each other
+
     def _count(self, predicates: frozenset[str], new: StratumStats) -> None:
         """Add the counts of a part to those of the parts before."""
         rules = tuple(rule._replace(rounds=()) for rule in new.rules)
@@ -416,19 +431,10 @@ class DividedRun:
     def _in_parts(self, run: StageEvaluation, parts: Parts) -> None:
         ranges = Ranges(parts)
         done = 0
-        for low, high in ranges:
-            try:
-                found = run.part(low, high, self._progress)
-            except (MemoryError, MemoryLimitError):
-                if not run.several(low, high):
-                    raise
-                ranges.halve(low, high)
-                continue
+        for found in run.all_parts(ranges, self._progress):
             done += 1
-            ranges.adapt(high - low, sum(8 * r.count * r.arity for r in found.values()))
             while found:
                 self._keep(*found.popitem())
-            gc.collect(0)  # rules, relations and indexes refer to each other
         self.parts[run.stage.number] = done
 
     def _keep(self, predicate: str, relation: Relation) -> None:
@@ -446,7 +452,9 @@ class DividedRun:
         if relation.count:
             kinds = self._tables[predicate]
             self._passed.add(predicate)
-            self._receive(predicate, table(predicate, relation, kinds, self._kinds, self._symbols))
+            self._receive(
+                predicate, table(predicate, relation, kinds, self._kinds.double_positions, self._symbols)
+            )
 
     def _complete(self, predicate: str) -> Relation:
         """Relation of all facts of a predicate."""

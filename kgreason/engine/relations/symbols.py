@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from datetime import date, datetime, time
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +44,14 @@ class Symbols:
         self._mixed = False  # whether there are values other than strings
         self._whole: dict[int, int] = {}  # code of each double that equals an integer -> code of the integer
         self.calls: dict[Hashable, Value] = {}  # results of user-defined functions, by function and arguments
+
+    def __getstate__(self) -> dict[str, Any]:
+        """State for another process: strings in an Arrow array, if there are no other values."""
+        state = vars(self) | {"_dict": {}, "_ranks": self._ranks[:0], "calls": {}}
+        if not self._mixed and len(self):
+            texts = self._texts if len(self) == self._loaded else strings(self.decode(range(len(self))))
+            state |= {"_texts": texts, "_loaded": len(texts), "_list": []}
+        return state
 
     def __len__(self) -> int:
         return max(self._loaded, len(self._list))

@@ -99,7 +99,8 @@ def evaluate(
         for relation in chase.relations.values():
             relation.transpose()
         tables = {
-            g: table(g, r, chase.plan.kinds[g], kinds, facts.symbols) for g, r in chase.relations.items()
+            g: table(g, r, chase.plan.kinds[g], kinds.double_positions, facts.symbols)
+            for g, r in chase.relations.items()
         }
     finally:
         stats = Stats(tuple(chase.done), perf_counter() - start, chase.restarts)
@@ -295,10 +296,16 @@ def _converted(table: Table, kinds: Sequence[Kind], nulls: Nulls) -> Table:
     )
 
 
-def table(goal: str, relation: Relation, kinds: Sequence[Kind], found: Kinds, symbols: Symbols) -> Table:
+def table(
+    goal: str,
+    relation: Relation,
+    kinds: Sequence[Kind],
+    doubles: Collection[tuple[str, int]],
+    symbols: Symbols,
+) -> Table:
     """Table of a goal; numbers of an ANY column become doubles if the column can hold doubles."""
     columns = [relation.column(i) for i in range(relation.arity)]
     for i, kind in enumerate(kinds):
-        if kind is Kind.ANY and (goal, i) in found.double_positions:
+        if kind is Kind.ANY and (goal, i) in doubles:
             columns[i] = symbols.doubled(columns[i])
     return Table(tuple(kinds), tuple(columns), relation.count)

@@ -1,0 +1,160 @@
+"""Reasoning on Apache Spark: rules over frames, whose results are frames.
+
+Derived facts stay on the workers. The input, predicates that are derived whole, and strings of the input are on the
+driver and are sent to all workers: they must fit into the memory of one machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from kgreason.base.errors import CallError
+from kgreason.base.memory import limited
+from kgreason.base.progress import SILENT, Progress
+from kgreason.data.fact_loading import load_facts
+from kgreason.data.targets import column_names
+from kgreason.distributed.spark_engine import SparkEngine
+from kgreason.distributed.spark_stages import SparkRun
+from kgreason.distributed.stage_work import HOLDS, columns, schema
+from kgreason.engine.limits import Limits
+from kgreason.engine.parts.division import Division
+from kgreason.engine.parts.stage_evaluation import planned
+from kgreason.engine.relations.symbols import Symbols
+from kgreason.reasoning.api import Rules, check_data, checked_limits, load, output_names
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class DerivedFrames:
+    """Facts that rules derive on Spark, compressed on the disks of the executors until `close` or the session's end.
+
+    Attributes
+    ----------
+    plan
+        By which argument each predicate was divided, in which stage.
+    estimates, counts
+        Facts of each stage that are results or read by later stages: estimated from a sample before, and derived.
+    """
+
+    def __init__(
+        self, engine: SparkEngine, run: SparkRun, schemas: Mapping[str, pa.Schema], symbols: Symbols
+    ) -> None:
+        self._engine, self._run, self._schemas, self._symbols = engine, run, schemas, symbols
+        self.plan: Division = run.division
+        self.estimates: Mapping[int, int] = run.estimates
+        self.counts: Mapping[int, int] = run.counts
+
+    @property
+    def predicates(self) -> tuple[str, ...]:
+        """Output predicates."""
+        return tuple(self._schemas)
+
+    def frame(self, predicate: str) -> DataFrame:
+        """Frame of the facts of an output, without duplicates.
+
+        Columns have the names of ``@mapping`` or of the variables of the first rule, as in files. Dates are
+        ``timestamp_ntz``; collections and columns with values of several types are text. A predicate without arguments
+        has the column ``holds``, with one row.
+
+        Raises
+        ------
+        CallError
+            If the predicate is no output.
+        """
+        if predicate not in self._schemas:
+            hint = f"one of {', '.join(self._schemas)}"
+            raise CallError(f"{predicate!r} is no output of these rules", hint=hint)
+        there, found = self._run.found.get(predicate), self._run.local.get(predicate)
+        wanted = self._schemas[predicate]
+        if wanted is HOLDS:
+            holds = bool(there.counts[predicate] if there else found is not None and found.length)
+            return self._engine.frame(pa.table({"holds": [holds]}, schema=HOLDS))
+        if there is not None and there.counts[predicate]:
+            frame = there.facts(predicate, wanted)
+            return frame.distinct() if self.plan.places[predicate] == "scattered" else frame
+        if found is None:
+            return self._engine.frame(wanted.empty_table())
+        return self._engine.frame(pa.Table.from_arrays(columns(found, self._symbols), schema=wanted))
+
+    def close(self) -> None:
+        """Remove the facts from the executors; frames derive them again when they are used."""
+        self._run.remove()
+
+    def __enter__(self) -> DerivedFrames:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def reason(
+    rules: Rules,
+    data: Mapping[str, Any] | None = None,
+    *,
+    spark: SparkSession | None = None,
+    outputs: str | Sequence[str] | None = None,
+    allow_files: bool = False,
+    limits: Limits | None = None,
+    progress: Progress = SILENT,
+) -> DerivedFrames:
+    """Derive the output predicates of a rule file on Spark, in independent parts.
+
+    The facts are those of `kgreason.reason`.
+
+    Parameters
+    ----------
+    data
+        As for `kgreason.reason`; tables may be frames of Spark, which are collected on the driver.
+    spark
+        The session; default: the active one, or a new one. It is neither configured nor stopped.
+    rules, outputs, allow_files, limits
+        As for `kgreason.reason`.
+
+    Raises
+    ------
+    ProgramError
+        If the rules are invalid, or none of the outputs can be divided.
+    DataError, EvaluationError
+        If the data are invalid, or the rules cannot be evaluated on the data.
+    EngineError
+        If Spark is missing or gives up, or rules compute strings that a later stage reads.
+
+    Examples
+    --------
+    >>> found = reason("control.vada", {"own": frame})  # doctest: +SKIP
+    >>> found.frame("control").writeTo("lake.control").createOrReplace()  # doctest: +SKIP
+    """
+    program = load(rules, allow_files=allow_files)
+    check_data(data)
+    goals, limits = output_names(outputs), checked_limits(limits)
+    engine = SparkEngine(spark)
+    with limited(limits.memory):
+        given = {p: _collected(engine, table) for p, table in (data or {}).items()}
+        facts = load_facts(program, given, progress, goals)
+        plan = planned(program, facts, goals)
+        kinds = plan.kinds.tables()
+        schemas = {p: schema(column_names(program, p, len(kinds[p])), kinds[p]) for p in plan.goals}
+        run = SparkRun(plan, schemas, engine, limits, progress)
+        try:
+            for stage in run.stages:
+                run.evaluate(stage, "auto")
+            run.finish()
+        except BaseException:
+            run.remove()
+            raise
+    return DerivedFrames(engine, run, schemas, facts.symbols)
+
+
+def _collected(engine: SparkEngine, table: Any) -> Any:
+    """Arrow table of a frame of Spark; anything else as it is."""
+    if not hasattr(table, "sparkSession"):
+        return table
+    names = [name for name, kind in table.dtypes if kind == "timestamp"]
+    return engine.collected(table.withColumns({n: table[n].cast("timestamp_ntz") for n in names}))

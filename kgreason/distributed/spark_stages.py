@@ -1,0 +1,154 @@
+"""Evaluation of a divided program on Spark: each stage in parts is a job, everything else happens on the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import ceil
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+import pyarrow as pa
+
+from kgreason.base.errors import EngineError, MemoryLimitError
+from kgreason.base.progress import Progress
+from kgreason.distributed.spark_engine import Blocks, SparkEngine
+from kgreason.distributed.stage_work import PART, Exchanged, StageWork
+from kgreason.engine.limits import Limits, Parts
+from kgreason.engine.parts.slices import HASHES, FactFiles, Hashing
+from kgreason.engine.parts.stage_evaluation import DividedRun, Planned, StageEvaluation, Wanted
+from kgreason.engine.relations.fact_tables import CODED, Kind, Table
+from kgreason.engine.relations.rows import Rows
+
+MOST = 1 << 14  # tasks of a stage
+_SAMPLE = 1 << 10  # the first sample is one in so many hashes
+_GROWTH = 8
+_ENOUGH = 20_000  # facts of a sample
+_SECONDS = 0.2  # of a sample
+
+
+class BlockFiles(FactFiles):
+    """Facts of one predicate that workers keep, by the task that reads them."""
+
+    def __init__(self, exchanged: Exchanged, arity: int) -> None:
+        self.exchanged, self.arity = exchanged, arity
+        self.blocks: Blocks | None = None
+
+    def rows(self, low: int = 0, high: int = HASHES) -> Rows:
+        """All rows, in this process."""
+        found = None if self.blocks is None else self.blocks.table(self.exchanged.name)
+        if found is None:
+            return np.empty((0, self.arity), dtype=np.int64)
+        return np.column_stack([column.to_numpy() for column in found.columns])
+
+
+class SparkRun(DividedRun):
+    """Evaluation of a divided program whose parts are tasks of Spark.
+
+    Attributes
+    ----------
+    found
+        Facts that workers keep, by output.
+    local
+        Facts on the driver, by output: those that are given or derived whole.
+    estimates, counts
+        Numbers of facts of the outputs and of what later stages read, by stage: estimated before, and derived.
+    """
+
+    def __init__(
+        self,
+        plan: Planned,
+        schemas: Mapping[str, pa.Schema],
+        engine: SparkEngine,
+        limits: Limits,
+        progress: Progress,
+    ) -> None:
+        self._engine, self._schemas = engine, schemas
+        self.found: dict[str, Blocks] = {}
+        self.local: dict[str, Table] = {}
+        self.estimates: dict[int, int] = {}
+        self.counts: dict[int, int] = {}
+        self._made: list[Blocks] = []
+        super().__init__(plan, Path(), self.local.__setitem__, limits, progress)
+        self._later = max(engine.partitions, min(MOST, 4 * engine.partitions))
+
+    def _late(self, predicate: str) -> bool:
+        return False
+
+    def _file(self, wanted: Wanted) -> FactFiles:
+        predicate, position, hashed = wanted
+        kinds = self._tables[predicate]
+        kind = kinds[position] if kinds else Kind.INT
+        if hashed is Kind.ANY and kind not in CODED:
+            what = f"facts of {predicate} are joined with values of several types, which workers number differently"
+            raise EngineError(what, hint="derive these facts with --parts, on one machine")
+        hashing = Hashing(kind, hashed, self._symbols)
+        distinct = self.division.places[predicate] != "scattered"
+        name = f"{predicate}/{position}/{hashed.name}"
+        return BlockFiles(Exchanged(name, predicate, position, hashing, distinct), len(kinds))
+
+    def _in_parts(self, run: StageEvaluation, parts: Parts) -> None:
+        stage = run.stage
+        read = {
+            name: self._files[Wanted(*stage.slices[name], hashed)]
+            for name, hashed in self._hashed(stage).items()
+            if self.division.divides(stage.slices[name][0])
+        }
+        sent = [file for wanted, file in self._files.items() if wanted.predicate in stage.predicates]
+        outputs = [goal for goal in self._goals if goal in stage.predicates]
+        names = {*outputs, *(file.exchanged.predicate for file in sent)}
+        tasks = self._later
+        if not read and (estimate := self._estimate(run, names)) is not None:
+            facts, size = estimate
+            self.estimates[stage.number] = facts
+            tasks = min(MOST, max(tasks, ceil(size / PART)))
+            self._progress.note(f"stage {stage.number}: about {facts:,} facts, {tasks:,} tasks")
+        work = StageWork(
+            run,
+            self._symbols,
+            tasks,
+            self._later,
+            {goal: self._schemas[goal] for goal in outputs},
+            tuple(file.exchanged for file in sent),
+            {name: file.exchanged for name, file in read.items()},
+            self._kinds.double_positions,
+            len(self._symbols),
+        )
+        there = [(file.exchanged.name, file.blocks) for file in read.values() if file.blocks is not None]
+        made = self._engine.blocks(work, tasks, there)
+        self._made.append(made)
+        for file in sent:
+            file.blocks = made
+        self.found.update(dict.fromkeys(outputs, made))
+        self.parts[stage.number] = tasks
+        one = {
+            p: p if p in outputs else next(f.exchanged.name for f in sent if f.exchanged.predicate == p)
+            for p in names
+        }
+        self.counts[stage.number] = sum(made.counts[name] for name in one.values())
+        self._progress.note(f"stage {stage.number}: {self.counts[stage.number]:,} facts derived")
+
+    def _estimate(self, run: StageEvaluation, names: Sequence[str] | set[str]) -> tuple[int, float] | None:
+        """Number of facts, and bytes of all that is derived, from a sample of the values on the driver."""
+        width, start = HASHES // _SAMPLE, perf_counter()
+        while True:
+            try:
+                found = run.part(0, width)
+            except (MemoryError, MemoryLimitError):
+                return None
+            facts = sum(found[name].count for name in names)
+            if facts >= _ENOUGH or width == HASHES or perf_counter() - start > _SECONDS:
+                size = sum(8 * r.count * r.arity for r in found.values())
+                return round(facts * HASHES / width), size * HASHES / width
+            width = min(HASHES, width * _GROWTH)
+
+    def finish(self) -> None:
+        """Pass on the goals whose facts are given."""
+        for goal in self._goals:
+            if goal not in self.division.places:
+                self._pass_on(goal, self._relations[goal])
+
+    def remove(self) -> None:
+        """Remove the facts that workers keep."""
+        for made in self._made:
+            made.remove()
