@@ -127,7 +127,8 @@ class Pairs:
         if max(len(pairs), len(place)) > _MOST:
             raise AnonymizationError(
                 f"the graph has {len(pairs):,} pairs with edges, with {len(place):,} weights; rules are evaluated "
-                f"on subgraphs of at most {_MOST:,} of each"
+                f"on subgraphs of at most {_MOST:,} of each",
+                hint="divide it into several graphs",
             )
         order = np.lexsort((values[0], place))
         at = np.searchsorted(place[order], np.arange(len(pairs) * slots + 1)).astype(np.int32)
