@@ -3,6 +3,7 @@
 from kgreason import estimators as estimators
 from kgreason import links as links
 from kgreason import people as people
+from kgreason import spark as spark
 from kgreason.base.errors import AnonymizationError as AnonymizationError
 from kgreason.base.errors import DataError as DataError
 from kgreason.base.errors import Diagnostic as Diagnostic
@@ -17,7 +18,6 @@ from kgreason.data.library_exports import to_pandas as to_pandas
 from kgreason.data.library_exports import to_polars as to_polars
 from kgreason.data.library_imports import from_igraph as from_igraph
 from kgreason.data.library_imports import from_networkx as from_networkx
-from kgreason.distributed import spark as spark
 from kgreason.engine.limits import Limits as Limits
 from kgreason.graph.knowledge_graph import KnowledgeGraph as KnowledgeGraph
 from kgreason.graph.knowledge_graph import Relation as Relation

@@ -55,6 +55,7 @@ ROOMS = (
     "people",
     "links",
     "distributed",
+    "spark",
     "reporting",
     "cli",
     "estimators",

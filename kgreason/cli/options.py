@@ -309,16 +309,17 @@ SEED = option("--seed N", int, "Repeatable randomness: for experiments only.", l
 RELEASE = argument("release", str, "RELEASE", "The release: its folder or its table.")
 OUT = option("--out FILE", Path, "CSV file to write.", REQUIRED)
 FORCE = option("--force", bool, "Replace a file or table that is there.")
+MASTER = option(
+    "--master URL",
+    str,
+    "With --engine: where Spark runs, as local[4], spark://host:7077, yarn or sc://host.",
+    show_default="as spark-submit says, else this machine",
+)
 ENGINES = (
     option(
         "--engine ENGINE", Literal["spark"], "Enumerate subgraphs on Apache Spark; small graphs stay here."
     ),
-    option(
-        "--master URL",
-        str,
-        "With --engine: where Spark runs, as local[4], spark://host:7077, yarn or sc://host.",
-        show_default="as spark-submit says, else this machine",
-    ),
+    MASTER,
 )
 AS_JSON = option("--json", bool, "Print JSON.", name="as_json")
 WRITTEN = SEED, FORCE, AS_JSON  # of commands that write something random

@@ -6,7 +6,7 @@ import sys
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import click
 
@@ -20,6 +20,7 @@ from kgreason.cli.commands import (
     counted,
     load_rules,
     print_json,
+    refuse,
     shown,
     sources,
     warn,
@@ -253,7 +254,7 @@ def _format_input() -> tuple[bool, str]:
     options.RULES,
     options.DATA,
     option("--output PRED", list[str], "Derive PRED; default: every @output."),
-    option("--out DIR", Path, "Write a file per predicate into DIR, whatever @bind says."),
+    option("--out DIR", str, "Write a file per predicate into DIR, whatever @bind says."),
     option(
         "--format FORMAT",
         Format,
@@ -265,6 +266,12 @@ def _format_input() -> tuple[bool, str]:
         "Derive and write the facts in N parts, or auto: as the memory allows.",
         callback=_number_of_parts,
     ),
+    option(
+        "--engine ENGINE",
+        Literal["spark"],
+        "Derive the facts in parts on Apache Spark, which writes a folder per predicate into DIR.",
+    ),
+    options.MASTER,
     *LIMITS,
     option("--stats", bool, "Print the totals: facts, rounds, time, memory."),
     option("--profile", bool, "Print what each rule did in each round, and the costliest joins."),
@@ -274,9 +281,11 @@ def reason(
     rules: Path,
     data: Sequence[str],
     output: Sequence[str],
-    out: Path | None,
+    out: str | None,
     format: Format | None,
     parts: Parts | None,
+    engine: str | None,
+    master: str | None,
     functions: Sequence[Path],
     stats: bool,
     profile: bool,
@@ -291,16 +300,27 @@ def reason(
     if format is not None and out is None:
         raise click.BadParameter("needs --out DIR, the folder of the files", param_hint="--format")
     limits = Limits(depth=bounds["depth"], rounds=bounds["rounds"], memory=bounds["memory_limit"])
+    if engine is not None:
+        refuse(["parts"], "with --engine spark, which divides the facts itself")
+        refuse(["functions", "profile", "stats"], "with --engine spark")
+        if out is None:
+            raise click.BadParameter("needs --out DIR, the folder of the facts", param_hint="--engine")
+        _reason_on_spark(rules, data, out, format or "parquet", master, output, limits, as_json=as_json)
+        return 0
+    refuse(["master"], "without --engine spark", "say --engine spark")
     read, written_as = sources(data), format or "csv"
+    folder = None if out is None else Path(out)
     program = load_rules(rules, functions, read)
     if parts is not None:
-        if out is None:
+        if folder is None:
             raise click.BadParameter("needs --out DIR, the folder of the files", param_hint="--parts")
         if profile:
             raise click.BadParameter("choose it or --parts, not both", param_hint="--profile")
-        _reason_in_parts(program, read, out, parts, written_as, output, limits, stats=stats, as_json=as_json)
+        _reason_in_parts(
+            program, read, folder, parts, written_as, output, limits, stats=stats, as_json=as_json
+        )
         return 0
-    check_outputs(program, output or None, folder=out, format=written_as, read=read)
+    check_outputs(program, output or None, folder=folder, format=written_as, read=read)
     recorder, facts = Recorder(profile=profile), None
     with limited(limits.memory):
         try:
@@ -309,10 +329,10 @@ def reason(
                     program, read, outputs=output or None, limits=limits, progress=bar, recorder=recorder
                 )
                 bar.step("Writing facts")
-                if out is None:
+                if folder is None:
                     written = write_targets(program, result.facts, read)
                 else:
-                    written = write_facts(out, result.facts, written_as, program, read)
+                    written = write_facts(folder, result.facts, written_as, program, read)
             facts = result.facts
             warn(result.warnings, program)
         finally:  # of a run that fails, or of which the user has enough, it is of interest all the more
@@ -333,6 +353,50 @@ def reason(
         for predicate, target in written:
             print(f"{target.file}: {counted(result.facts.count(predicate), 'fact')}")
         return 0
+
+
+def _reason_on_spark(
+    rules: Path,
+    data: Sequence[str],
+    out: str,
+    format: str,
+    master: str | None,
+    output: Sequence[str],
+    limits: Limits,
+    *,
+    as_json: bool,
+) -> None:
+    from kgreason import spark
+    from kgreason.distributed.spark_session import session
+    from kgreason.distributed.spark_sources import is_address, read_frame
+    from kgreason.reasoning.api import output_names
+
+    if format not in spark.WRITTEN:
+        hint = f"one of {', '.join(spark.WRITTEN)}; kgreason convert writes others"
+        raise DataError(out, f"facts on Spark cannot be written as {format!r}", hint=hint)
+    read: dict[str, Any] = dict(sources([text for text in data if not is_address(text)]))
+    program = load_rules(rules, (), read)
+    for predicate in output_names(output or None) or program.outputs:
+        spark.check_new(out, predicate)
+    running_at = session(master)
+    for text in filter(is_address, data):
+        predicate, frame = read_frame(running_at, text)
+        if predicate in read:
+            raise DataError(hidden(text), f"there are several tables of {predicate}", hint="join them first")
+        read[predicate] = frame
+    with terminal.progress() as bar:
+        found = spark.reason(
+            program, read, spark=running_at, outputs=output or None, limits=limits, progress=bar
+        )
+        with found:
+            bar.step("Writing facts")
+            found.write(out, format)
+            counts = {p: found.count(p) for p in found.predicates}
+    if as_json:
+        print_json(found.as_dict(counts))
+        return
+    for predicate, count in counts.items():
+        print(f"{out}/{predicate}: {counted(count, 'fact')}")
 
 
 def _reason_in_parts(

@@ -126,7 +126,7 @@ class SparkEngine:
 
         alone = ("cast(id as int) as bucket", "cast(null as string) as name", "cast(null as binary) as data")
         job = partial(workers.blocks, self._shipped(work), None if read else workers.Order(tasks))
-        with _reported(), quiet():
+        with reported(), quiet():
             frame = self._tasks(self.spark, tasks).selectExpr(*alone)
             for name, there in read:
                 some = there.made.where(f"name = '{name}'")
@@ -140,9 +140,18 @@ class SparkEngine:
             _tidied(made.unpersist)
             raise
 
+    def setting(self, name: str, default: str) -> str:
+        """Setting of the session."""
+        return str(self.spark.conf.get(name, default))
+
+    @property
+    def classic(self) -> bool:
+        """Whether the driver runs in this session's own Java, not on a server."""
+        return ".connect." not in type(self.spark).__module__
+
     def frame(self, table: pa.Table) -> DataFrame:
         """Frame of an Arrow table of this process."""
-        with _reported(), quiet():
+        with reported(), quiet():
             return self.spark.createDataFrame(table)
 
     def collected(self, frame: DataFrame) -> pa.Table:
@@ -164,7 +173,7 @@ class SparkEngine:
     def _collected(self, frame: Callable[[SparkSession], DataFrame]) -> pa.Table:
         """Rows of a frame; an interrupt cancels its jobs."""
         tag = f"kgreason-{uuid4().hex}"
-        with _reported(), quiet():
+        with reported(), quiet():
             self.spark.addTag(tag)
             try:
                 return frame(self.spark).toArrow()
@@ -221,7 +230,7 @@ def _sender(spark: weakref.ref[SparkSession]) -> Callable[[Any], None]:
     def send(files: Any) -> None:
         found = spark()
         assert found is not None
-        with _reported():
+        with reported():
             found.addArtifacts(*map(str, files), file=True)
 
     return send
@@ -230,7 +239,8 @@ def _sender(spark: weakref.ref[SparkSession]) -> Callable[[Any], None]:
 def _mapped(frame: DataFrame, job: Callable[..., Any], schema: pa.Schema) -> DataFrame:
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    return frame.mapInArrow(job, from_arrow_schema(schema))
+    with quiet():
+        return frame.mapInArrow(job, from_arrow_schema(schema))
 
 
 # what is wrong if the text of an exception of Spark contains a word, and what to do
@@ -290,7 +300,7 @@ def _tidied(call: Callable[..., object], *arguments: object) -> None:
 
 
 @contextmanager
-def _reported() -> Iterator[None]:
+def reported() -> Iterator[None]:
     """Convert exceptions of Spark to `EngineError`, but for tracebacks of Python, which show defects."""
     from pyspark.errors import PythonException
 

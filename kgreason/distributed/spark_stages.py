@@ -34,11 +34,11 @@ class BlockFiles(FactFiles):
         self.exchanged, self.arity = exchanged, arity
         self.blocks: Blocks | None = None
 
-    def rows(self, low: int = 0, high: int = HASHES) -> Rows:
+    def rows(self, low: int = 0, high: int = HASHES) -> Rows:  # noqa: ARG002
         """All rows, in this process."""
         found = None if self.blocks is None else self.blocks.table(self.exchanged.name)
-        if found is None:
-            return np.empty((0, self.arity), dtype=np.int64)
+        if found is None or not self.arity:
+            return np.empty((int(found is not None), self.arity), dtype=np.int64)
         return np.column_stack([column.to_numpy() for column in found.columns])
 
 
@@ -69,10 +69,12 @@ class SparkRun(DividedRun):
         self.estimates: dict[int, int] = {}
         self.counts: dict[int, int] = {}
         self._made: list[Blocks] = []
+        self._exchanged: dict[Wanted, BlockFiles] = {}
+        progress.step("Starting workers of Spark")
         super().__init__(plan, Path(), self.local.__setitem__, limits, progress)
         self._later = max(engine.partitions, min(MOST, 4 * engine.partitions))
 
-    def _late(self, predicate: str) -> bool:
+    def _late(self, predicate: str) -> bool:  # noqa: ARG002
         return False
 
     def _file(self, wanted: Wanted) -> FactFiles:
@@ -85,24 +87,26 @@ class SparkRun(DividedRun):
         hashing = Hashing(kind, hashed, self._symbols)
         distinct = self.division.places[predicate] != "scattered"
         name = f"{predicate}/{position}/{hashed.name}"
-        return BlockFiles(Exchanged(name, predicate, position, hashing, distinct), len(kinds))
+        made = BlockFiles(Exchanged(name, predicate, position, hashing, distinct), len(kinds))
+        self._exchanged[wanted] = made
+        return made
 
-    def _in_parts(self, run: StageEvaluation, parts: Parts) -> None:
+    def _in_parts(self, run: StageEvaluation, parts: Parts) -> None:  # noqa: ARG002
         stage = run.stage
         read = {
-            name: self._files[Wanted(*stage.slices[name], hashed)]
+            name: self._exchanged[Wanted(*stage.slices[name], hashed)]
             for name, hashed in self._hashed(stage).items()
             if self.division.divides(stage.slices[name][0])
         }
-        sent = [file for wanted, file in self._files.items() if wanted.predicate in stage.predicates]
+        sent = [file for wanted, file in self._exchanged.items() if wanted.predicate in stage.predicates]
         outputs = [goal for goal in self._goals if goal in stage.predicates]
-        names = {*outputs, *(file.exchanged.predicate for file in sent)}
+        blocks = {file.exchanged.predicate: file.exchanged.name for file in sent} | {p: p for p in outputs}
         tasks = self._later
-        if not read and (estimate := self._estimate(run, names)) is not None:
+        if not read and (estimate := self._estimate(run, list(blocks))) is not None:
             facts, size = estimate
             self.estimates[stage.number] = facts
             tasks = min(MOST, max(tasks, ceil(size / PART)))
-            self._progress.note(f"stage {stage.number}: about {facts:,} facts, {tasks:,} tasks")
+            self._progress.note(f"stage {stage.number}: about {facts:,} facts, by a sample")
         work = StageWork(
             run,
             self._symbols,
@@ -121,14 +125,12 @@ class SparkRun(DividedRun):
             file.blocks = made
         self.found.update(dict.fromkeys(outputs, made))
         self.parts[stage.number] = tasks
-        one = {
-            p: p if p in outputs else next(f.exchanged.name for f in sent if f.exchanged.predicate == p)
-            for p in names
-        }
-        self.counts[stage.number] = sum(made.counts[name] for name in one.values())
-        self._progress.note(f"stage {stage.number}: {self.counts[stage.number]:,} facts derived")
+        self.counts[stage.number] = sum(made.counts[name] for name in blocks.values())
+        guess = self.estimates.get(stage.number)
+        estimated = "" if guess is None else f", estimated {guess:,}"
+        self._progress.note(f"stage {stage.number}: {self.counts[stage.number]:,} facts{estimated}")
 
-    def _estimate(self, run: StageEvaluation, names: Sequence[str] | set[str]) -> tuple[int, float] | None:
+    def _estimate(self, run: StageEvaluation, names: Sequence[str]) -> tuple[int, float] | None:
         """Number of facts, and bytes of all that is derived, from a sample of the values on the driver."""
         width, start = HASHES // _SAMPLE, perf_counter()
         while True:

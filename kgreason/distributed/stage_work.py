@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from kgreason.base.errors import EngineError
 from kgreason.base.records import record
 from kgreason.data.fact_columns import facts_column
 from kgreason.data.value_conversion import text
-from kgreason.engine.parts.slices import HASHES, Hashing, Slices
+from kgreason.engine.parts.slices import HASHES, Hashes, Hashing, Slices
 from kgreason.engine.parts.stage_evaluation import Ranges, StageEvaluation
 from kgreason.engine.relations.fact_tables import CODED, NESTED, Kind, Table
 from kgreason.engine.relations.relation import Relation
@@ -66,11 +67,11 @@ def _column(kind: Kind, data: Codes, symbols: Symbols) -> pa.Array:
     return pa.array(list(map(text, symbols.values(used.tolist()))), pa.string()).take(pa.array(where))
 
 
-def task_of(hashes: Codes, tasks: int) -> Codes:
+def task_of(hashes: Hashes, tasks: int) -> npt.NDArray[np.intp]:
     """Task to whose range each hash belongs.
 
     >>> bounds = [task_range(i, 3) for i in range(3)]
-    >>> task_of(np.array([low for low, _ in bounds] + [high - 1 for _, high in bounds]), 3).tolist()
+    >>> task_of(np.array([low for low, _ in bounds] + [high - 1 for _, high in bounds], np.uint32), 3).tolist()
     [0, 1, 2, 0, 1, 2]
     """
     bounds = np.array([task_range(i, tasks)[0] for i in range(tasks)])
@@ -146,10 +147,15 @@ class StageWork:
     def _by_task(
         self, each: Exchanged, kinds: Sequence[Kind], relation: Relation
     ) -> Iterator[tuple[str, int, pa.RecordBatch]]:
+        if not kinds:
+            yield each.name, 0, pa.record_batch([pa.array([True])], schema=HOLDS)
+            return
         codes = [relation.column(i) for i in range(relation.arity)]
         for kind, column in zip(kinds, codes, strict=True):
             if kind in CODED and column.max() >= self.known:
-                what = f"strings or collections that rules compute are in facts of {each.predicate}, which another stage reads"
+                what = (
+                    f"strings that rules compute are in facts of {each.predicate}, which another stage reads"
+                )
                 raise EngineError(what, hint="derive these facts with --parts, on one machine")
         tasks = task_of(each.hashing(codes[each.position]), self.later)
         order = np.argsort(tasks, kind="stable")

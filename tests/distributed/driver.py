@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+import kgreason
 from kgreason.base.divided_work import divided, divided_by
 from kgreason.base.errors import KgreasonError
-from kgreason.distributed.spark_engine import SparkEngine
+from kgreason.distributed.spark_engine import SparkEngine, reported
 from kgreason.distributed.spark_session import quiet, session
 from kgreason.graph.generators import scale_free
 from kgreason.graph.induced.derivation import InducedReasoner
@@ -20,6 +21,11 @@ from kgreason.graph.subgraphs.census import census
 from kgreason.graph.subgraphs.ordered_adjacency import Adjacency
 from tests.distributed import jobs
 from tests.distributed.test_divided_work import CONTROL, equal
+
+STAGES = """
+reach(X, Y) :- own(X, Y). reach(X, Z) :- reach(X, Y), own(Y, Z). count(Y, N) :- reach(X, Y), N = count(X).
+@output("reach"). @output("count").
+"""
 
 
 def connected(master: str) -> Any:
@@ -52,18 +58,18 @@ def all_kinds(engine: SparkEngine, folder: str) -> dict[str, Any]:
         except KgreasonError as error:
             found["error"] = str(error)
     found["attempts"] = noted.read_text("ascii").count("attempt")
-    with engine.frames(jobs.derived, 7, jobs.SCHEMAS) as frames:
-        found["facts"] = frames["own"].count(), sorted(frames["control"].toArrow()["x"].to_pylist())
+    blocks = engine.blocks(jobs.derived, 7)
+    facts = {
+        name: blocks.facts(name, schema).toArrow()["x"].to_pylist() for name, schema in jobs.SCHEMAS.items()
+    }
+    found["facts"] = len(facts["own"]), sorted(facts["control"])
     try:
-        with engine.frames(jobs.derived, 8, jobs.SCHEMAS):
-            pass
+        engine.blocks(jobs.derived, 8)
     except KgreasonError as error:
-        found["frames"] = str(error)
-    try:
-        with engine.frames(jobs.derived, 8, jobs.SCHEMAS, keep=False) as frames:
-            frames["own"].count()
-    except KgreasonError as error:
-        found["frames that are not kept"] = str(error)
+        found["blocks"] = str(error)
+    own = engine.spark.createDataFrame([("a", "b"), ("b", "c"), ("c", "d")], "x string, y string")
+    derived = kgreason.spark.reason(STAGES, {"own": own}, spark=engine.spark)
+    found["rules"] = {p: sorted(map(list, derived.frame(p).collect())) for p in derived.predicates}
     return found
 
 
@@ -73,8 +79,8 @@ def slow_tasks(engine: SparkEngine, folder: str) -> Any:
 
 
 def slow_facts(engine: SparkEngine, folder: str, out: str) -> Any:
-    with engine.frames(partial(jobs.slow_facts, folder, 0.3), 40, {"own": jobs.SCHEMAS["own"]}) as frames:
-        frames["own"].write.parquet(out)
+    facts = engine.blocks(partial(jobs.slow_facts, folder, 0.3), 40)
+    facts.facts("own", jobs.SCHEMAS["own"]).write.parquet(out)
     return "written"
 
 
@@ -85,8 +91,9 @@ def full_disk(engine: SparkEngine, folder: str) -> Any:
 
 
 def many_facts(engine: SparkEngine, out: str) -> Any:
-    with engine.frames(partial(jobs.many, 1_000_000), 16, {"own": jobs.SCHEMAS["own"]}) as frames:
-        frames["own"].write.parquet(out)
+    facts = engine.blocks(partial(jobs.many, 1_000_000), 16)
+    with reported():
+        facts.facts("own", jobs.SCHEMAS["own"]).write.parquet(out)
     return "written"
 
 

@@ -20,6 +20,9 @@ SCHEMAS = {
     "control": pa.schema([("x", pa.string()), ("y", pa.string())]),
 }
 
+Given = Iterator[tuple[int, list[tuple[str, pa.Table]]]]
+Blocks = Iterator[tuple[str, int, pa.RecordBatch]]
+
 
 def numbers(tasks: Iterator[int], advance: Callable[[int], object]) -> list[int]:
     found = []
@@ -52,19 +55,26 @@ def noted(file: str, error: bool, tasks: Iterator[int], _: Any) -> int:
     return len(list(tasks))
 
 
-def derived(tasks: Iterator[int], _: Any) -> Iterator[tuple[str, pa.Table]]:
+def derived(tasks: Given) -> Blocks:
     """Facts of two predicates; task 7 fails."""
-    for task in tasks:
+    for task, _ in tasks:
         if task == 7:
             raise AnonymizationError("task 7 is bad")
-        yield "own", pa.table([[task, task], [0.5, 1.0]], schema=SCHEMAS["own"])
-        yield "control", pa.record_batch([[f"c{task}"], ["d"]], schema=SCHEMAS["control"])
+        yield "own", task % 5, pa.record_batch([[task, task], [0.5, 1.0]], schema=SCHEMAS["own"])
+        yield "control", 0, pa.record_batch([[f"c{task}"], ["d"]], schema=SCHEMAS["control"])
 
 
-def many(count: int, tasks: Iterator[int], _: Any) -> Iterator[tuple[str, pa.Table]]:
-    for task in tasks:
+def read(tasks: Given) -> Blocks:
+    """Each task, and how many facts it reads."""
+    for task, blocks in tasks:
+        count = sum(table.num_rows for name, table in blocks if name == "own")
+        yield "own", 0, pa.record_batch([[task], [float(count)]], schema=SCHEMAS["own"])
+
+
+def many(count: int, tasks: Given) -> Blocks:
+    for task, _ in tasks:
         x = np.arange(count * task, count * (task + 1))
-        yield "own", pa.table([x, x / 2], schema=SCHEMAS["own"])
+        yield "own", 0, pa.record_batch([x, x / 2], schema=SCHEMAS["own"])
 
 
 def share(tasks: Iterator[int], _: Any) -> tuple[int, int, int | None]:
@@ -94,10 +104,10 @@ def large(tasks: Iterator[int], _: Any) -> np.ndarray:
     return np.full(2_000_000, next(tasks))
 
 
-def slow_facts(folder: str, seconds: float, tasks: Iterator[int], _: Any) -> Iterator[tuple[str, pa.Table]]:
+def slow_facts(folder: str, seconds: float, tasks: Given) -> Blocks:
     """A hundred facts a task; begun tasks are files in a folder."""
-    for task in tasks:
+    for task, _ in tasks:
         Path(folder, f"{task}-{os.getpid()}").touch()
         time.sleep(seconds)
         x = np.arange(100 * task, 100 * (task + 1))
-        yield "own", pa.table([x, x / 2], schema=SCHEMAS["own"])
+        yield "own", 0, pa.record_batch([x, x / 2], schema=SCHEMAS["own"])

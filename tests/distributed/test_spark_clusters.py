@@ -47,6 +47,9 @@ def test_masters_that_are_not_there(master: str, tmp_path: Path) -> None:
     assert "Traceback" not in running.errors
 
 
+REACHED = [["a", "b"], ["a", "c"], ["a", "d"], ["b", "c"], ["b", "d"], ["c", "d"]]
+
+
 def begun(folder: Path) -> list[str]:
     return [path.name for path in folder.iterdir()]
 
@@ -66,8 +69,8 @@ def test_kinds_of_sessions(master: str, tmp_path: Path, request: pytest.FixtureR
         "error": "no x is small enough\n  help: choose a smaller one",
         "attempts": 1,
         "facts": [14, [f"c{i}" for i in range(7)]],
-        "frames": "task 7 is bad",
-        "frames that are not kept": "task 7 is bad",
+        "blocks": "task 7 is bad",
+        "rules": {"count": [["b", 1], ["c", 2], ["d", 3]], "reach": REACHED},
     }
     assert found["partitions"] >= 8
     assert set(found["cores"]) == {1}

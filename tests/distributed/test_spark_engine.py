@@ -224,41 +224,27 @@ def test_another_version_in_the_workers(spark: Any, monkeypatch: pytest.MonkeyPa
 
 
 @slow
-def test_frames(engine: SparkEngine) -> None:
-    with engine.frames(jobs.derived, 7, jobs.SCHEMAS) as found:
-        own, control = found["own"].toArrow(), found["control"].toArrow()
+def test_blocks(engine: SparkEngine, tmp_path: Path) -> None:
+    found = engine.blocks(jobs.derived, 7)
+    own, control = (found.facts(name, jobs.SCHEMAS[name]).toArrow() for name in ("own", "control"))
     assert own.column_names == ["x", "share"]
     assert sorted(own["x"].to_pylist()) == sorted(2 * [*range(7)])
     assert sorted(control["x"].to_pylist()) == [f"c{i}" for i in range(7)]
-    with (
-        pytest.raises(AnonymizationError, match="task 7 is bad"),
-        engine.frames(jobs.derived, 8, jobs.SCHEMAS),
-    ):
-        pytest.fail("frames hold all facts")
-
-
-@slow
-def test_frames_that_are_not_kept(engine: SparkEngine, tmp_path: Path) -> None:
-    out = tmp_path / "control"
-    with engine.frames(jobs.derived, 7, jobs.SCHEMAS, keep=False) as found:
-        assert found["own"].count() == 14
-        found["control"].write.parquet(str(out))
-    assert engine.spark.read.parquet(str(out)).count() == 7
-    bad = engine.frames(jobs.derived, 8, jobs.SCHEMAS, keep=False)
-    with pytest.raises(AnonymizationError) as error, bad as found:
-        found["own"].write.parquet(str(tmp_path / "own"))
-    assert str(error.value) == "task 7 is bad"
-    assert not (tmp_path / "own" / "_SUCCESS").exists()
-
-
-@slow
-def test_frames_are_written_by_spark(engine: SparkEngine, tmp_path: Path) -> None:
+    assert found.counts == {"own": 14, "control": 7}
+    assert found.table("none") is None
+    read = engine.blocks(jobs.read, 5, [("own", found)])
+    table = read.table("own")
+    assert table is not None
+    assert sorted(zip(table["x"].to_pylist(), table["share"].to_pylist(), strict=True)) == [
+        (i, 4.0 if i < 2 else 2.0)
+        for i in range(5)  # blocks of task i are for i % 5
+    ]
     out = str(tmp_path / "own")
-    with engine.frames(partial(jobs.many, 100_000), 8, {"own": jobs.SCHEMAS["own"]}) as found:
-        found["own"].write.parquet(out)
+    found.facts("own", jobs.SCHEMAS["own"]).write.parquet(out)
+    found.remove()
     assert (tmp_path / "own" / "_SUCCESS").exists()
-    read = engine.spark.read.parquet(out)
-    assert read.count() == read.distinct().count() == 800_000
+    with pytest.raises(AnonymizationError, match="task 7 is bad"):
+        engine.blocks(jobs.derived, 8)
 
 
 def test_a_full_temporary_folder(engine: SparkEngine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -299,7 +285,7 @@ def test_a_session_elsewhere(spark: Any) -> None:
 def test_errors_of_spark(text: str, said: str) -> None:
     from pyspark.errors import PySparkRuntimeError
 
-    with pytest.raises(EngineError) as found, spark_engine._reported():
+    with pytest.raises(EngineError) as found, spark_engine.reported():
         raise PySparkRuntimeError(text)
     assert said in str(found.value)
     assert "java.lang" not in str(found.value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import pickle
 from collections.abc import Iterator
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -122,17 +123,27 @@ def test_a_full_disk_is_a_row_and_other_errors_of_the_system_are_raised() -> Non
         workers.packed(TimeoutError("of the network"))
 
 
-def test_facts_and_errors_are_columns() -> None:
+def test_blocks_and_errors_are_rows() -> None:
     needs_pyspark()
-    schema = workers.facts_schema(jobs.SCHEMAS)
-    found = list(workers.facts(NOTHING_SENT.ship(jobs.derived), workers.Order(3), schema, rows(0, 1, 2)))
-    table = pa.Table.from_batches(found, schema)
-    assert table.column_names == ["own", "control", "error"]
-    pairs = [row["control"] for row in table.to_pylist() if row["control"]]
-    assert sorted(pair["x"] for pair in pairs) == ["c0", "c1", "c2"]
-    assert all(sum(value is not None for value in row.values()) == 1 for row in table.to_pylist())
-    found = list(workers.facts(NOTHING_SENT.ship(jobs.derived), workers.Order(9), schema, rows(*range(9))))
-    assert isinstance(workers.unpacked(found[-1].column("error")[0].as_py()), AnonymizationError)
+
+    def derived(tasks: int) -> list[dict[str, Any]]:
+        given = pa.record_batch(
+            [pa.array(range(tasks), pa.int32()), pa.nulls(tasks, pa.string()), pa.nulls(tasks, pa.binary())],
+            names=["bucket", "name", "data"],
+        )
+        found = workers.blocks(NOTHING_SENT.ship(jobs.derived), workers.Order(tasks), iter([given]))
+        return pa.Table.from_batches(found, workers.BLOCKS).to_pylist()
+
+    found = derived(3)
+    assert [row["rows"] for row in found if row["name"] == "own"] == [2, 2, 2]
+    batches = [
+        pa.RecordBatch.from_pylist([{"data": row["data"]}]) for row in found if row["name"] == "control"
+    ]
+    facts = pa.Table.from_batches(workers.unpacked_facts(iter(batches)))
+    assert sorted(facts["x"].to_pylist()) == ["c0", "c1", "c2"]
+    *_, last = derived(9)
+    assert last["name"] is None
+    assert isinstance(workers.unpacked(last["data"]), AnonymizationError)
 
 
 def test_a_task_has_its_share(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,17 +7,19 @@ driver and are sent to all workers: they must fit into the memory of one machine
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from kgreason.base.errors import CallError
+from kgreason.base.errors import CallError, ReleaseError
 from kgreason.base.memory import limited
 from kgreason.base.progress import SILENT, Progress
 from kgreason.data.fact_loading import load_facts
 from kgreason.data.targets import column_names
-from kgreason.distributed.spark_engine import SparkEngine
+from kgreason.distributed.spark_engine import SparkEngine, reported
+from kgreason.distributed.spark_memory import check_driver, check_workers, input_size
 from kgreason.distributed.spark_stages import SparkRun
 from kgreason.distributed.stage_work import HOLDS, columns, schema
 from kgreason.engine.limits import Limits
@@ -81,6 +83,39 @@ class DerivedFrames:
             return self._engine.frame(wanted.empty_table())
         return self._engine.frame(pa.Table.from_arrays(columns(found, self._symbols), schema=wanted))
 
+    def count(self, predicate: str) -> int:
+        """Number of facts of an output; those that any part derives are counted on Spark."""
+        there = self._run.found.get(predicate)
+        if there is None or self.plan.places[predicate] == "scattered":
+            with reported():
+                return self.frame(predicate).count()
+        return there.counts[predicate]
+
+    def write(self, folder: str, format: str = "parquet") -> None:
+        """Write each output to a folder of its own, ``folder/predicate``, which Spark completes with ``_SUCCESS``.
+
+        Raises
+        ------
+        ReleaseError
+            If a local folder exists.
+        EngineError
+            If Spark cannot write.
+        """
+        for predicate in self.predicates:
+            check_new(folder, predicate)
+        for predicate in self.predicates:
+            frame = self.frame(predicate)
+            with reported():
+                frame.write.format(format).options(**WRITTEN.get(format, {})).save(f"{folder}/{predicate}")
+
+    def as_dict(self, counts: Mapping[str, int]) -> dict[str, Any]:
+        """JSON-ready dictionary with the number of facts of each output; `format` is the version of its layout."""
+        stages = [
+            {"stage": stage, "facts": facts, "estimated": self.estimates.get(stage)}
+            for stage, facts in self.counts.items()
+        ]
+        return {"format": 1, "counts": dict(counts), "plan": str(self.plan).splitlines(), "stages": stages}
+
     def close(self) -> None:
         """Remove the facts from the executors; frames derive them again when they are used."""
         self._run.remove()
@@ -92,6 +127,16 @@ class DerivedFrames:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+WRITTEN: Mapping[str, Mapping[str, str]] = {"parquet": {}, "csv": {"header": "true"}, "json": {}}
+"""Formats of `DerivedFrames.write` on the command line, and their options."""
+
+
+def check_new(folder: str, predicate: str) -> None:
+    """Raise `ReleaseError` if a local folder for facts exists."""
+    if "://" not in folder and Path(folder, predicate).exists():
+        raise ReleaseError(f"{folder}/{predicate} exists", hint="choose another folder, or remove it first")
 
 
 def reason(
@@ -139,6 +184,7 @@ def reason(
         given = {p: _collected(engine, table) for p, table in (data or {}).items()}
         facts = load_facts(program, given, progress, goals)
         plan = planned(program, facts, goals)
+        check_workers(sum(8 * t.length * t.arity for t in plan.facts.tables.values()), engine.setting)
         kinds = plan.kinds.tables()
         schemas = {p: schema(column_names(program, p, len(kinds[p])), kinds[p]) for p in plan.goals}
         run = SparkRun(plan, schemas, engine, limits, progress)
@@ -157,4 +203,8 @@ def _collected(engine: SparkEngine, table: Any) -> Any:
     if not hasattr(table, "sparkSession"):
         return table
     names = [name for name, kind in table.dtypes if kind == "timestamp"]
+    (count,) = engine.collected(table.selectExpr("count(*) as n"))["n"].to_pylist()
+    check_driver(
+        input_size(count, [kind for _, kind in table.dtypes]), engine.setting, classic=engine.classic
+    )
     return engine.collected(table.withColumns({n: table[n].cast("timestamp_ntz") for n in names}))
