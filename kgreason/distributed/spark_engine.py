@@ -22,6 +22,7 @@ import pyarrow as pa
 
 from kgreason.base.divided_work import Advance, Work
 from kgreason.base.errors import EngineError
+from kgreason.base.interrupts import stoppable
 from kgreason.base.resources import VERSION
 from kgreason.distributed import spark_workers as workers
 from kgreason.distributed.shipped_objects import Shipped, Shipping
@@ -161,17 +162,24 @@ class SparkEngine:
         return spark.range(0, tasks, 1, min(tasks, self.partitions))
 
     def _collected(self, frame: Callable[[SparkSession], DataFrame]) -> pa.Table:
-        """Rows of a frame; an interrupt cancels its jobs."""
+        """Rows of a frame; an interrupt cancels its jobs.
+
+        Another thread asks Spark: in callbacks of py4j, which may run while a thread does so, interrupts are lost.
+        """
+        from pyspark import inheritable_thread_target
+
         tag = f"kgreason-{uuid4().hex}"
-        with _reported(), quiet():
+
+        def collect() -> pa.Table:
             self.spark.addTag(tag)
             try:
                 return frame(self.spark).toArrow()
-            except BaseException:
-                _tidied(self.spark.interruptTag, tag)
-                raise
             finally:
                 _tidied(self.spark.removeTag, tag)
+
+        work: Callable[[], pa.Table] = inheritable_thread_target(self.spark)(collect)
+        with _reported(), quiet():
+            return stoppable(work, lambda: _tidied(self.spark.interruptTag, tag))
 
 
 def _sender(spark: weakref.ref[SparkSession]) -> Callable[[Any], None]:
