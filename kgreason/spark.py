@@ -7,6 +7,7 @@ driver and are sent to all workers: they must fit into the memory of one machine
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from kgreason.base.memory import limited
 from kgreason.base.progress import SILENT, Progress
 from kgreason.data.fact_loading import load_facts
 from kgreason.data.targets import column_names
-from kgreason.distributed.spark_engine import SparkEngine, reported
+from kgreason.distributed.spark_engine import SparkEngine
 from kgreason.distributed.spark_memory import check_driver, check_workers, input_size
 from kgreason.distributed.spark_stages import SparkRun
 from kgreason.distributed.stage_work import HOLDS, columns, schema
@@ -87,8 +88,7 @@ class DerivedFrames:
         """Number of facts of an output; those that any part derives are counted on Spark."""
         there = self._run.found.get(predicate)
         if there is None or self.plan.places[predicate] == "scattered":
-            with reported():
-                return self.frame(predicate).count()
+            return self._engine.asked(self.frame(predicate).count)
         return there.counts[predicate]
 
     def write(self, folder: str, format: str = "parquet") -> None:
@@ -104,9 +104,8 @@ class DerivedFrames:
         for predicate in self.predicates:
             check_new(folder, predicate)
         for predicate in self.predicates:
-            frame = self.frame(predicate)
-            with reported():
-                frame.write.format(format).options(**WRITTEN.get(format, {})).save(f"{folder}/{predicate}")
+            writer = self.frame(predicate).write.format(format).options(**WRITTEN.get(format, {}))
+            self._engine.asked(partial(writer.save, f"{folder}/{predicate}"))
 
     def as_dict(self, counts: Mapping[str, int]) -> dict[str, Any]:
         """JSON-ready dictionary with the number of facts of each output; `format` is the version of its layout."""

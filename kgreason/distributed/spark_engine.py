@@ -14,13 +14,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from tempfile import gettempdir
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from uuid import uuid4
 
 import pyarrow as pa
 
 from kgreason.base.divided_work import Advance, Work
 from kgreason.base.errors import EngineError
+from kgreason.base.interrupts import stoppable
 from kgreason.base.resources import VERSION
 from kgreason.distributed import spark_workers as workers
 from kgreason.distributed.shipped_objects import Shipped, Shipping
@@ -34,6 +35,8 @@ SPREAD = 4  # partitions for each core, so that none waits long for the last one
 FEWEST = 8  # partitions, as executors may still be starting when the cores are counted
 _SHUFFLED = 1 << 12  # most partitions of facts that are exchanged
 _PROBED = 1 << 12  # rows, by which Spark makes a partition for each core
+
+T = TypeVar("T")
 
 _shippings: weakref.WeakKeyDictionary[SparkSession, Shipping] = weakref.WeakKeyDictionary()
 
@@ -171,17 +174,27 @@ class SparkEngine:
         return spark.range(0, tasks, 1, min(tasks, self.partitions))
 
     def _collected(self, frame: Callable[[SparkSession], DataFrame]) -> pa.Table:
-        """Rows of a frame; an interrupt cancels its jobs."""
+        return self.asked(lambda: frame(self.spark).toArrow())
+
+    def asked(self, ask: Callable[[], T]) -> T:
+        """Result of a call that runs jobs, with exceptions of Spark as `EngineError`; an interrupt cancels the jobs.
+
+        Another thread asks Spark: in callbacks of py4j, which may run while a thread does so, interrupts are lost.
+        """
+        from pyspark import inheritable_thread_target
+
         tag = f"kgreason-{uuid4().hex}"
-        with reported(), quiet():
+
+        def tagged() -> T:
             self.spark.addTag(tag)
             try:
-                return frame(self.spark).toArrow()
-            except BaseException:
-                _tidied(self.spark.interruptTag, tag)
-                raise
+                return ask()
             finally:
                 _tidied(self.spark.removeTag, tag)
+
+        work: Callable[[], T] = inheritable_thread_target(self.spark)(tagged)
+        with reported(), quiet():
+            return stoppable(work, lambda: _tidied(self.spark.interruptTag, tag))
 
 
 Block: TypeAlias = tuple[str, int, pa.RecordBatch]

@@ -119,7 +119,8 @@ def test_the_driver_is_killed(standalone: Cluster, whom: str, tmp_path: Path) ->
 
 
 COMMAND = """
-import sys
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in the background of a shell
 from kgreason.distributed import spark_engine
 from kgreason.__main__ import main
 spark_engine.LEAST = 0

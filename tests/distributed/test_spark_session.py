@@ -177,11 +177,15 @@ def test_commands_tell_what_is_missing(
 
 @pytest.mark.parametrize("words", [["anonymize"], ["risk"], ["verify", "release"]])
 def test_files_are_looked_at_before_spark_starts(
-    words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    words: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     def started(_: object) -> None:
         raise AssertionError("Spark was started")
 
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(spark_session, "session", started)
     with pytest.raises(SystemExit) as end:
         app([*words, "--rules", "none.vada", "--data", "own=none.csv", "--engine", "spark"])
