@@ -201,9 +201,11 @@ def _collected(engine: SparkEngine, table: Any) -> Any:
     """Arrow table of a frame of Spark; anything else as it is."""
     if not hasattr(table, "sparkSession"):
         return table
-    names = [name for name, kind in table.dtypes if kind == "timestamp"]
+    for name, kind in table.dtypes:
+        if kind == "timestamp":
+            table = table.withColumn(name, table[name].cast("timestamp_ntz"))
     (count,) = engine.collected(table.selectExpr("count(*) as n"))["n"].to_pylist()
     check_driver(
         input_size(count, [kind for _, kind in table.dtypes]), engine.setting, classic=engine.classic
     )
-    return engine.collected(table.withColumns({n: table[n].cast("timestamp_ntz") for n in names}))
+    return engine.collected(table)
