@@ -93,13 +93,14 @@ def measure(name: str, way: str, data: str, limit: int | None) -> None:
 
 
 def digested(folder: Path) -> tuple[int, int]:
-    """Number of facts in some files, and a sum of hashes of the facts, which does not depend on their order."""
+    """Number of facts in Parquet files, or folders, of predicates, and a sum of hashes of the facts, which does not depend on their order."""
     number, total = 0, 0
-    for file in sorted(folder.iterdir()):
+    for file in sorted(folder.rglob("*.parquet")):
+        predicate = file.relative_to(folder).parts[0].removesuffix(".parquet")
         with pq.ParquetFile(file) as opened:
             for batch in opened.iter_batches():
                 number += batch.num_rows
-                mixed = np.full(batch.num_rows, len(file.stem), dtype=np.uint64)
+                mixed = np.full(batch.num_rows, len(predicate), dtype=np.uint64)
                 for column in batch.columns:
                     mixed = mixed * np.uint64(0x9E3779B97F4A7C15) + hashed(column)
                     mixed ^= mixed >> np.uint64(31)

@@ -23,7 +23,7 @@ from kgreason.engine.relations.rows import Rows
 MOST = 1 << 14  # tasks of a stage
 _SAMPLE = 1 << 10  # the first sample is one in so many hashes
 _GROWTH = 8
-_ENOUGH = 20_000  # facts of a sample
+_ENOUGH = 200_000  # facts of a sample
 _SECONDS = 0.2  # of a sample
 
 
@@ -139,9 +139,11 @@ class SparkRun(DividedRun):
             except (MemoryError, MemoryLimitError):
                 return None
             facts = sum(found[name].count for name in names)
-            if facts >= _ENOUGH or width == HASHES or perf_counter() - start > _SECONDS:
+            share = run.share(0, width)
+            if (share and facts >= _ENOUGH) or width == HASHES or perf_counter() - start > _SECONDS:
                 size = sum(8 * r.count * r.arity for r in found.values())
-                return round(facts * HASHES / width), size * HASHES / width
+                share = share or width / HASHES
+                return round(facts / share), size / share
             width = min(HASHES, width * _GROWTH)
 
     def finish(self) -> None:

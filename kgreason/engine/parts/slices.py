@@ -77,6 +77,11 @@ class Slices:
         first, last = self._bounds(low, high)
         return np.column_stack([column[first:last] for column in self.columns])
 
+    def count(self, low: int = 0, high: int = HASHES) -> int:
+        """Number of rows with a hash in [low, high)."""
+        first, last = self._bounds(low, high)
+        return last - first
+
     def several(self, low: int, high: int) -> bool:
         """Whether rows have different hashes in [low, high)."""
         first, last = self._bounds(low, high)

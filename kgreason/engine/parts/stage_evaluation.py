@@ -172,6 +172,11 @@ class StageEvaluation:
             new = StratumStats(new.predicates, rounds, seconds, rules, old.walks + new.walks)
         self.stats[predicates] = new
 
+    def share(self, low: int, high: int) -> float:
+        """Share of a range in the rows of the slices that are in memory."""
+        slices = [each for each in self._slices.values() if isinstance(each, Slices)]
+        return sum(s.count(low, high) for s in slices) / max(1, sum(s.count() for s in slices))
+
     def several(self, low: int, high: int) -> bool:
         """Whether the values of a part can be divided further."""
         return any(slices.several(low, high) for slices in self._slices.values())
