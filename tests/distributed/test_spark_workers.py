@@ -131,7 +131,7 @@ def test_blocks_and_errors_are_rows() -> None:
             [pa.array(range(tasks), pa.int32()), pa.nulls(tasks, pa.string()), pa.nulls(tasks, pa.binary())],
             names=["bucket", "name", "data"],
         )
-        found = workers.blocks(NOTHING_SENT.ship(jobs.derived), workers.Order(tasks), iter([given]))
+        found = workers.blocks(NOTHING_SENT.ship(jobs.derived), iter([given]))
         return pa.Table.from_batches(found, workers.BLOCKS).to_pylist()
 
     found = derived(3)
