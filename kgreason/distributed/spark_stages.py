@@ -23,6 +23,7 @@ from kgreason.engine.relations.rows import Rows
 from kgreason.engine.statistics import visible
 
 MOST = 1 << 14  # tasks of a stage
+TASK = 1 << 26  # bytes of the facts of a task, of which Java may hold some: Spark takes 40 ms for each task
 LATER = 1 << 10  # tasks of a stage that reads facts: each task before yields blocks for each of these
 _SAMPLE = 1 << 10  # the first sample is one in so many hashes
 _GROWTH = 8
@@ -123,15 +124,11 @@ class SparkRun(DividedRun):
             facts, size = estimate
             self.estimates[stage.number] = facts
             self._progress.note(f"stage {stage.number}: about {facts:,} facts, by a sample")
-            needed = min(MOST, max(tasks, ceil(size / PART)))
-            if read:
-                repeat = needed // tasks
-                tasks *= repeat
-            else:
-                tasks = needed
+            repeat = max(1, min(MOST, ceil(size / TASK)) // tasks)
+            if not self._made:
+                self._later = max(self._later, min(LATER, ceil(size / PART)))
         run.give(read)
-        if not self._made:
-            self._later = max(self._later, min(LATER, tasks))
+        tasks *= repeat
         work = replace(work, tasks=tasks, later=self._later)
         names = ", ".join(visible(sorted(stage.predicates)))
         self._progress.step(f"Deriving {names} on Spark", tasks, "tasks")

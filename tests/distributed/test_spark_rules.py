@@ -97,9 +97,10 @@ def test_other_data_of_the_same_name(spark: Any) -> None:
 
 @slow
 def test_given_facts_have_the_types_of_derived_ones(spark: Any) -> None:
-    text = '@output("e"). @output("r"). @output("none"). @output("no"). r(X, Y) :- e(X, Y). none(X, Y) :- e(X, Y), X = "z".'
+    text = '@output("e"). @output("r"). @output("none"). @output("no"). r(X, Y) :- e(X, Y). '
+    text += 'none(X, Y) :- e(X, Y), X = "z". no :- e("z", Y).'
     frame = spark.sql("select 'a' x, timestamp_ntz'2020-03-08 02:30:00' y")
-    with kgreason.spark.reason(f'{text} no :- e("z", Y).', {"e": frame}) as found:
+    with kgreason.spark.reason(text, {"e": frame}) as found:
         for predicate in ("e", "r", "none"):
             assert [kind for _, kind in found.frame(predicate).dtypes] == ["string", "timestamp_ntz"]
         for predicate in ("e", "r"):
@@ -115,9 +116,9 @@ def test_outputs_are_written_all_or_not_at_all(spark: Any, tmp_path: Path) -> No
     frame = spark.createDataFrame(OWN, "a string, b string, w double")
     with kgreason.spark.reason(CONTROL, {"own": frame}, spark=spark) as found:
         (tmp_path / "owners").touch()
-        with pytest.raises(ReleaseError, match="owners exists\n  help: choose another folder"):
+        with pytest.raises(ReleaseError, match=r"owners exists\n  help: choose another folder"):
             found.write(f"file://{tmp_path}")
-        with pytest.raises(ReleaseError, match="owners/out cannot be made: .*/owners is not a folder"):
+        with pytest.raises(ReleaseError, match=r"owners/out cannot be made: .*/owners is not a folder"):
             found.write(str(tmp_path / "owners" / "out"))
         (tmp_path / "owners").unlink()
         kept = found.frame
@@ -130,7 +131,7 @@ def test_outputs_are_written_all_or_not_at_all(spark: Any, tmp_path: Path) -> No
             )
 
         found.frame = broken  # type: ignore[method-assign]
-        with pytest.raises(EngineError, match="Spark gave up: .*broken"):
+        with pytest.raises(EngineError, match=r"Spark gave up: .*broken"):
             found.write(str(tmp_path))
     assert list(tmp_path.iterdir()) == []
 

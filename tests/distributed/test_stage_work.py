@@ -90,6 +90,7 @@ def small_parts() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for module in (spark_stages, stage_work):
             patch.setattr(module, "PART", 64)
+        patch.setattr(spark_stages, "TASK", 64)
         patch.setattr(stage_work, "ROWS", 3)
         patch.setattr(spark_stages, "MOST", 20)
         yield
