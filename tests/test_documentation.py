@@ -29,11 +29,12 @@ from kgreason.cli import app
 from kgreason.language.check.program_checker import examine_file
 from kgreason.language.syntax.parser import parse
 from tests.folders import ROOT
+from tests.needs import needs_spark
 from tests.pages import Block, PageError, blocks
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PAGES = [p for p in PAGES if not re.fullmatch(r"[EW]\d{3}", p.stem)]
-FEW = 8
+FEW = 9
 RUNS = re.compile(r"^ *(?:```(?:console|sh|python)|<!-- (?:setup|check|output of))", re.M)
 SHELL = re.compile(r"[|<>;&]")
 
@@ -174,6 +175,8 @@ def ways(page: Path) -> Any:
 
 @pytest.mark.parametrize("page", [ways(page) for page in PAGES])
 def test_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if "--engine spark" in page.read_text(encoding="utf-8"):
+        needs_spark()
     for name in ("examples", "grammars", "rules"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.chdir(tmp_path)

@@ -32,6 +32,7 @@ def test_every_public_name_has_its_place_on_the_page_of_the_api() -> None:
     named = re.findall(r"^::: (\S+)$", (ROOT / "docs" / "api.md").read_text(encoding="utf-8"), re.M)
     packages = (kgreason, kgreason.people, kgreason.links)
     public = [f"{package.__name__}.{name}" for package in packages for name in package.__all__]
+    public += ["kgreason.spark.reason", "kgreason.spark.DerivedFrames"]
     objects = [f"kgreason.estimators.{name}" for name in estimators.__all__ if name != "Estimator"]
     assert sorted(named) == sorted(public + objects)
 
