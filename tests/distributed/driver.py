@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -84,6 +85,17 @@ def slow_facts(engine: SparkEngine, folder: str, out: str) -> Any:
     return "written"
 
 
+def lost_facts(engine: SparkEngine, folder: str, out: str) -> Any:
+    """Rules whose facts are derived, and written when a file appears."""
+    own = engine.spark.range(200).selectExpr("id % 20 as x", "(id * 7 + id % 3) % 20 as y").distinct()
+    with kgreason.spark.reason(STAGES, {"own": own}, spark=engine.spark) as found:
+        Path(folder, "derived").touch()
+        while not Path(folder, "go").exists():
+            time.sleep(0.1)
+        found.write(out)
+        return {p: found.count(p) for p in found.predicates}
+
+
 def full_disk(engine: SparkEngine, folder: str) -> Any:
     """Of the workers' own files."""
     with divided_by(engine):
@@ -97,7 +109,7 @@ def many_facts(engine: SparkEngine, out: str) -> Any:
     return "written"
 
 
-JOBS = {job.__name__: job for job in (all_kinds, slow_tasks, slow_facts, full_disk, many_facts)}
+JOBS = {job.__name__: job for job in (all_kinds, slow_tasks, slow_facts, lost_facts, full_disk, many_facts)}
 
 if __name__ == "__main__":
     name, master, *words = sys.argv[1:]

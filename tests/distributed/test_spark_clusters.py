@@ -16,6 +16,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+import kgreason
 from kgreason.base.interrupts import INTERRUPTED, NOTHING
 from tests.distributed.clusters import (
     Cluster,
@@ -27,6 +28,7 @@ from tests.distributed.clusters import (
     small_disk,
     until,
 )
+from tests.distributed.driver import STAGES
 
 pytestmark = pytest.mark.slow
 
@@ -99,6 +101,24 @@ def test_an_executor_is_killed_while_facts_are_derived(standalone: Cluster, tmp_
     facts = pq.read_table(out)
     assert sorted(facts["x"].to_pylist()) == [*range(4000)]
     assert len(begun(tasks)) > 40
+
+
+def test_executors_are_killed_between_deriving_and_writing(standalone: Cluster, tmp_path: Path) -> None:
+    """Their facts are derived again, those of an earlier stage too."""
+    out = tmp_path / "out"
+    with program(tmp_path, "lost_facts", standalone.master, str(tmp_path), str(out)) as running:
+        until((tmp_path / "derived").exists, "the facts")
+        for executor in standalone.executors:
+            os.kill(executor, signal.SIGKILL)
+        (tmp_path / "go").touch()
+        found = running.result()
+    edges = {(i % 20, (i * 7 + i % 3) % 20) for i in range(200)}
+    expected = kgreason.reason(STAGES, {"own": sorted(edges)})
+    for predicate in expected.predicates:
+        table = pq.read_table(out / predicate)
+        rows = zip(*(column.to_pylist() for column in table.columns), strict=True)
+        assert sorted(rows) == sorted(expected.rows(predicate))
+        assert found[predicate] == expected.facts.count(predicate)
 
 
 @pytest.mark.parametrize("whom", ["driver", "Java"])
