@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.base import memory
-from kgreason.base.arrays import as_numpy, constant, pa, pc, string_buffers
+from kgreason.base.arrays import as_arrow, as_numpy, constant, pa, pc, string_buffers
 from kgreason.data.raw_table import Column
 from kgreason.data.value_conversion import (
     EXPECTED,
@@ -285,7 +285,7 @@ def coded(column: Column, kind: Kind, *, percent: bool = False, decimal: str = "
 
 
 def numbers(column: Column, *, percent: bool = False, decimal: str = ".") -> npt.NDArray[np.float64]:
-    """Doubles of a `plain` column; ``8.15%`` is the double nearest to 0.0815, as is 8.15 with `percent`.
+    """Doubles of a `plain` column; ``8.15%`` is the double nearest to 0.0815, as are 8.15 and "8.15" with `percent`.
 
     With the `decimal` comma it is written ``8,15%``; points are then thousands separators.
     """
@@ -301,7 +301,9 @@ def numbers(column: Column, *, percent: bool = False, decimal: str = ".") -> npt
             text = shifted if percent else pc.if_else(share, shifted, text)
         values = as_numpy(pc.ascii_ltrim(text, "+").cast(pa.float64()))
     else:
-        values = as_numpy(column.cast(pa.float64(), safe=False)) / (100.0 if percent else 1.0)
+        values = as_numpy(column.cast(pa.float64(), safe=False))
+        if percent and np.isfinite(values).all():
+            values = as_numpy(_shifted(as_arrow(values).cast(pa.large_string())).cast(pa.float64()))
     _refuse(column, np.isfinite(values), "a finite number")
     return values
 
