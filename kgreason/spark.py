@@ -21,6 +21,7 @@ from kgreason.data.fact_loading import load_facts
 from kgreason.data.targets import column_names
 from kgreason.distributed.spark_engine import SparkEngine
 from kgreason.distributed.spark_memory import check_workers
+from kgreason.distributed.spark_session import check_session
 from kgreason.distributed.spark_sources import frames_as_sources
 from kgreason.distributed.spark_stages import SparkRun
 from kgreason.distributed.stage_work import HOLDS, columns, schema
@@ -176,7 +177,7 @@ def reason(
     DataError, EvaluationError
         If the data are invalid, or the rules cannot be evaluated on the data.
     CallError
-        If `spark` is no session, or has stopped.
+        If `spark` is no session, or it or that of a frame has stopped.
     EngineError
         If Spark is missing or gives up, or rules compute strings that a later stage reads.
 
@@ -231,16 +232,3 @@ def check_division(
     if division is None:
         raise ProgramError(found, program.sources or program.text)
     return found
-
-
-def check_session(spark: object) -> None:
-    """Raise `CallError` for what is no running session, but for `None`."""
-    if spark is None:
-        return
-    if not hasattr(spark, "createDataFrame"):
-        hint = "SparkSession.builder.getOrCreate() makes one; in .master(...) say where it runs"
-        raise CallError(f"spark is a SparkSession, not {spark!r}", hint=hint)
-    session: Any = spark
-    stopped = session.is_stopped if hasattr(spark, "is_stopped") else session.sparkContext._jsc is None
-    if stopped:
-        raise CallError("the session of Spark has stopped", hint="make another, or leave it out")

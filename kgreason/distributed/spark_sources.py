@@ -23,7 +23,7 @@ from kgreason.data.source_options import Options, normal
 from kgreason.data.sources import Remote, SourceSpec, parse_source
 from kgreason.distributed.spark_engine import SparkEngine, reported
 from kgreason.distributed.spark_memory import check_driver, input_size
-from kgreason.distributed.spark_session import quiet
+from kgreason.distributed.spark_session import check_session, quiet
 from kgreason.language.vocabulary import EXTENSIONS
 
 if TYPE_CHECKING:
@@ -85,6 +85,7 @@ def frames_as_sources(engine: SparkEngine, data: Mapping[str, Any]) -> dict[str,
     def source(table: Any, name: str) -> Any:
         if not hasattr(table, "sparkSession"):
             return table
+        check_session(table.sparkSession)
         remote = Remote(name, partial(collected, engine, table, name, memory=True), memory=True)
         return SourceSpec(Path(name), _TYPED, remote=remote)
 

@@ -247,6 +247,9 @@ def test_what_needs_no_spark_is_checked_before(monkeypatch: pytest.MonkeyPatch) 
     for stopped in (Stopped(), Unconnected()):
         with pytest.raises(CallError, match="the session of Spark has stopped\n  help: make another"):
             kgreason.spark.reason(CONTROL, {"own": OWN}, spark=stopped)  # type: ignore[arg-type]
+    monkeypatch.setattr(kgreason.spark, "SparkEngine", lambda _: None)
+    with pytest.raises(CallError, match="the session of Spark has stopped"):
+        kgreason.spark.reason(CONTROL, {"own": SimpleNamespace(sparkSession=Stopped())})
 
 
 class Stopped:
@@ -268,8 +271,8 @@ def test_given_facts_of_derived_predicates_count_as_rules() -> None:
 
 @slow
 def test_sessions_that_run_are_taken(spark: Any) -> None:
-    kgreason.spark.check_session(spark)
-    kgreason.spark.check_session(spark.newSession())
+    spark_session.check_session(spark)
+    spark_session.check_session(spark.newSession())
 
 
 def _run(*words: str) -> int:
