@@ -93,7 +93,7 @@ def measure(name: str, way: str, data: str, limit: int | None) -> None:
 
 
 def digested(folder: Path) -> tuple[int, int]:
-    """Number of facts in Parquet files, or folders, of predicates, and a sum of hashes of the facts, which does not depend on their order."""
+    """Number of facts in Parquet files or folders, one for each predicate, and a sum of hashes, in any order."""
     number, total = 0, 0
     for file in sorted(folder.rglob("*.parquet")):
         predicate = file.relative_to(folder).parts[0].removesuffix(".parquet")

@@ -135,8 +135,8 @@ def memory() -> tuple[int, int]:
             if b"pyspark.daemon" in Path(f"/proc/{pid}/cmdline").read_bytes():
                 told = Path(f"/proc/{pid}/status").read_text() + Path(f"/proc/{pid}/smaps_rollup").read_text()
                 lines = {line.partition(":")[0]: line.split() for line in told.splitlines()}
-                peaks.append(int(lines["VmHWM"][1]) // 1000)
-                shares.append(int(lines["Pss"][1]) // 1000)
+                peaks.append(int(lines["VmHWM"][1]) * 1024 // 10**6)
+                shares.append(int(lines["Pss"][1]) * 1024 // 10**6)
         except (OSError, KeyError):
             continue
     return max(peaks), max(shares)

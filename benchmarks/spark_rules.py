@@ -162,6 +162,7 @@ class Steps:
         return perf_counter(), *used()
 
     def end(self) -> None:
+        """End a step."""
         now = self._now()
         self.times.append(tuple(b - a for a, b in zip(self._last, now, strict=True)))
         self._last = now
@@ -179,6 +180,7 @@ class Noted(Silent):
     """Prints what is estimated and derived."""
 
     def note(self, message: str) -> None:
+        """Print a message."""
         print(f"  {message}", file=sys.stderr)
 
 

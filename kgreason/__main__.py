@@ -1,5 +1,6 @@
 """``python -m kgreason``."""
 
+import atexit
 import os
 import sys
 
@@ -26,6 +27,7 @@ def main() -> None:
         if end.code == INTERRUPTED:
             # where an interrupt has met `exec`, Python would give up this code at its end and die of a signal
             sys.stdout.flush()
+            atexit._run_exitfuncs()  # remove temporary files
             os._exit(INTERRUPTED)
         raise
 

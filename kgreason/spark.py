@@ -6,9 +6,12 @@ driver and are sent to all workers: they must fit into the memory of one machine
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from shutil import rmtree
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -49,13 +52,15 @@ class DerivedFrames:
     plan
         By which argument each predicate was divided, in which stage.
     estimates, counts
-        Facts of each stage that are results or read by later stages: estimated from a sample before, and derived.
+        Facts of each stage that are results or read by later stages: estimated from a sample before, and derived,
+        with duplicates of scattered ones.
     """
 
     def __init__(
         self, engine: SparkEngine, run: SparkRun, schemas: Mapping[str, pa.Schema], symbols: Symbols
     ) -> None:
         self._engine, self._run, self._schemas, self._symbols = engine, run, schemas, symbols
+        self._closed = False
         self.plan: Division = run.division
         self.estimates: Mapping[int, int] = run.estimates
         self.counts: Mapping[int, int] = run.counts
@@ -77,14 +82,10 @@ class DerivedFrames:
         CallError
             If the predicate is no output.
         """
-        if predicate not in self._schemas:
-            hint = f"one of {', '.join(self._schemas)}"
-            raise CallError(f"{predicate!r} is no output of these rules", hint=hint)
-        there, found = self._run.found.get(predicate), self._run.local.get(predicate)
-        wanted = self._schemas[predicate]
+        wanted = self._schema(predicate)
         if wanted is HOLDS:
-            holds = bool(there.counts[predicate] if there else found is not None and found.length)
-            return self._engine.frame(pa.table({"holds": [holds]}, schema=HOLDS))
+            return self._engine.frame(pa.table({"holds": [self._holds(predicate)]}, schema=HOLDS))
+        there, found = self._run.found.get(predicate), self._run.local.get(predicate)
         if there is not None and there.counts[predicate]:
             frame = there.facts(predicate, wanted)
             return frame.distinct() if self.plan.places[predicate] == "scattered" else frame
@@ -92,8 +93,30 @@ class DerivedFrames:
             return self._engine.frame(wanted.empty_table())
         return self._engine.frame(pa.Table.from_arrays(columns(found, self._symbols), schema=wanted))
 
+    def _schema(self, predicate: str) -> pa.Schema:
+        if predicate not in self._schemas:
+            hint = f"one of {', '.join(self._schemas)}"
+            raise CallError(f"{predicate!r} is no output of these rules", hint=hint)
+        if self._closed:
+            raise CallError(
+                "these facts are closed", hint="use their frames before close(), or in the with block"
+            )
+        return self._schemas[predicate]
+
+    def _holds(self, predicate: str) -> bool:
+        there, found = self._run.found.get(predicate), self._run.local.get(predicate)
+        return bool(there.counts[predicate] if there else found is not None and found.length)
+
     def count(self, predicate: str) -> int:
-        """Number of facts of an output; those that any part derives are counted on Spark."""
+        """Number of facts of an output; those that several parts may derive are counted on Spark.
+
+        Raises
+        ------
+        CallError
+            If the predicate is no output.
+        """
+        if self._schema(predicate) is HOLDS:
+            return int(self._holds(predicate))
         there = self._run.found.get(predicate)
         if there is None or self.plan.places[predicate] == "scattered":
             return self._engine.asked(self.frame(predicate).count)
@@ -102,18 +125,33 @@ class DerivedFrames:
     def write(self, folder: str, format: str = "parquet") -> None:
         """Write each output to a folder of its own, ``folder/predicate``, which Spark completes with ``_SUCCESS``.
 
+        If that fails, local folders are removed, and folders elsewhere that have ``_SUCCESS`` are complete outputs.
+
+        Parameters
+        ----------
+        folder
+            Folder on a disk that all machines have, or an address that Spark knows.
+        format
+            Format that Spark knows; facts of predicates without arguments have the column ``holds``.
+
         Raises
         ------
         ReleaseError
-            If a local folder exists.
+            If a local folder exists, or cannot be made.
         EngineError
             If Spark cannot write.
         """
         for predicate in self.predicates:
             check_new(folder, predicate)
-        for predicate in self.predicates:
-            writer = self.frame(predicate).write.format(format).options(**WRITTEN.get(format, {}))
-            self._engine.asked(partial(writer.save, f"{folder}/{predicate}"))
+        try:
+            for predicate in self.predicates:
+                writer = self.frame(predicate).write.format(format).options(**WRITTEN.get(format, {}))
+                self._engine.asked(partial(writer.save, f"{folder}/{predicate}"))
+        except BaseException:
+            for predicate in self.predicates:
+                if (place := _local(folder)) is not None:
+                    rmtree(place / predicate, ignore_errors=True)
+            raise
 
     def as_dict(self, counts: Mapping[str, int]) -> dict[str, Any]:
         """JSON-ready dictionary with the number of facts of each output; `format` is the version of its layout."""
@@ -124,7 +162,8 @@ class DerivedFrames:
         return {"format": 1, "counts": dict(counts), "plan": str(self.plan).splitlines(), "stages": stages}
 
     def close(self) -> None:
-        """Remove the facts from the executors; frames derive them again when they are used."""
+        """Remove the facts from the executors. Frames that are used later derive them again."""
+        self._closed = True
         self._run.remove()
 
     def __enter__(self) -> DerivedFrames:
@@ -141,9 +180,24 @@ WRITTEN: Mapping[str, Mapping[str, str]] = {"parquet": {}, "csv": {"header": "tr
 
 
 def check_new(folder: str, predicate: str) -> None:
-    """Raise `ReleaseError` if a local folder for facts exists."""
-    if "://" not in folder and Path(folder, predicate).exists():
+    """Raise `ReleaseError` if a local folder for facts exists, or cannot be made."""
+    place = _local(folder)
+    if place is None:
+        return
+    if (place / predicate).exists():
         raise ReleaseError(f"{folder}/{predicate} exists", hint="choose another folder, or remove it first")
+    above = next(path for path in (place.absolute(), *place.absolute().parents) if path.exists())
+    if not (above.is_dir() and os.access(above, os.W_OK)):
+        raise ReleaseError(
+            f"{folder} cannot be made: {above} is not a folder that you may write to",
+            hint="choose another folder",
+        )
+
+
+def _local(folder: str) -> Path | None:
+    """Path of a folder on this machine's disks."""
+    path = re.sub(r"^file:(//)?(?=/)", "", folder)
+    return None if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", path) else Path(path)
 
 
 def reason(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import pickle
+import re
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -25,6 +26,7 @@ from kgreason.base.interrupts import stoppable
 from kgreason.base.resources import VERSION
 from kgreason.distributed import spark_workers as workers
 from kgreason.distributed.shipped_objects import Shipped, Shipping
+from kgreason.distributed.spark_progress import watched
 from kgreason.distributed.spark_session import first_line, quiet, session
 
 if TYPE_CHECKING:
@@ -108,7 +110,13 @@ class SparkEngine:
         return [pickle.loads(b"".join(each)) for each in found.values()]
 
     def blocks(
-        self, work: Callable[..., Iterator[Block]], tasks: int, read: Sequence[tuple[str, Blocks]] = ()
+        self,
+        work: Callable[..., Iterator[Block]],
+        tasks: int,
+        read: Sequence[tuple[str, Blocks]] = (),
+        *,
+        repeat: int = 1,
+        advance: Advance = lambda _: None,
     ) -> Blocks:
         """Derive facts on the workers and keep them there, on disk.
 
@@ -119,6 +127,10 @@ class SparkEngine:
             Yields blocks of facts: a name, the task of a later job that reads them (if one does), and a record batch.
         read
             Names of blocks that the tasks read, and where they are.
+        repeat
+            Number of neighbouring tasks that read the same blocks.
+        advance
+            Called with numbers of tasks that are done.
 
         Raises
         ------
@@ -128,17 +140,18 @@ class SparkEngine:
         from pyspark import StorageLevel
 
         alone = ("cast(id as int) as bucket", "cast(null as string) as name", "cast(null as binary) as data")
-        job = partial(workers.blocks, self._shipped(work), None if read else workers.Order(tasks))
+        job = partial(workers.blocks, self._shipped(work))
         with reported(), quiet():
-            frame = self._tasks(self.spark, tasks).selectExpr(*alone)
+            frame = self.spark.range(0, tasks, 1, tasks).selectExpr(*alone)
             for name, there in read:
-                some = there.made.where(f"name = '{name}'")
-                frame = frame.unionAll(some.select("bucket", "name", "data"))
+                each = f"explode(sequence(bucket * {repeat}, bucket * {repeat} + {repeat - 1})) as bucket"
+                frame = frame.unionAll(there.of(name).selectExpr(each, "name", "data"))
             if read:
                 frame = frame.repartition(min(tasks, _SHUFFLED), "bucket").sortWithinPartitions("bucket")
             made = _mapped(frame, job, workers.BLOCKS).persist(StorageLevel.DISK_ONLY)
         try:
-            return Blocks(self, made)
+            with watched(self.spark, min(tasks, _SHUFFLED) if read else tasks, advance, classic=self.classic):
+                return Blocks(self, made)
         except BaseException:
             _tidied(made.unpersist)
             raise
@@ -154,8 +167,10 @@ class SparkEngine:
 
     def frame(self, table: pa.Table) -> DataFrame:
         """Frame of an Arrow table of this process."""
+        from pyspark.sql.pandas.types import from_arrow_schema
+
         with reported(), quiet():
-            return self.spark.createDataFrame(table)
+            return self.spark.createDataFrame(table, from_arrow_schema(table.schema))
 
     def collected(self, frame: DataFrame) -> pa.Table:
         """Arrow table of a frame."""
@@ -213,26 +228,36 @@ class Blocks:
 
     def __init__(self, engine: SparkEngine, made: DataFrame) -> None:
         self._engine, self.made = engine, made
-        rows = made.selectExpr("name", "rows", "case when name is null then data end as error")
+        from pyspark.sql.functions import expr
+
+        with reported(), quiet():
+            totals = made.groupBy("name").agg(
+                expr("sum(rows)"), expr("first(if(name is null, data, null), true)")
+            )
         self.counts: Counter[str] = Counter()
-        for batch in engine.collected(rows).to_batches():
-            for name, count, error in zip(*batch.to_pydict().values(), strict=True):
-                if error is not None:
-                    raise workers.unpacked(error)
-                self.counts[name] += count
+        for name, count, error in zip(*engine.collected(totals).to_pydict().values(), strict=True):
+            if error is not None:
+                raise workers.unpacked(error)
+            self.counts[name] = count
+
+    def of(self, name: str) -> DataFrame:
+        """Frame of the blocks of a name, and of errors."""
+        return self.made.where(f"name = '{name}' or name is null")
 
     def facts(self, name: str, schema: pa.Schema) -> DataFrame:
         """Frame of the facts of a name."""
-        return _mapped(self._data(name), workers.unpacked_facts, schema)
+        return _mapped(self.of(name).select("name", "data"), workers.unpacked_facts, schema)
 
-    def table(self, name: str) -> pa.Table | None:
-        """All facts of a name, in this process; `None` if there are none."""
-        found = self._engine.collected(self._data(name))
-        streams = [pa.ipc.open_stream(data.as_buffer()).read_all() for data in found.column(0)]
+    def table(self, name: str, bucket: int | None = None) -> pa.Table | None:
+        """All facts of a name, or those for a task, in this process; `None` if there are none."""
+        frame = self.of(name) if bucket is None else self.of(name).where(f"bucket = {bucket}")
+        found = self._engine.collected(frame.select("name", "data"))
+        streams = [
+            workers.opened(name, data).read_all()
+            for batch in found.to_batches()
+            for name, data in zip(batch.column(0).to_pylist(), batch.column(1), strict=True)
+        ]
         return pa.concat_tables(streams) if streams else None
-
-    def _data(self, name: str) -> DataFrame:
-        return self.made.where(f"name = '{name}'").select("data")
 
     def remove(self) -> None:
         """Remove the facts from the disks."""
@@ -256,6 +281,7 @@ def _mapped(frame: DataFrame, job: Callable[..., Any], schema: pa.Schema) -> Dat
         return frame.mapInArrow(job, from_arrow_schema(schema))
 
 
+_OWN = re.compile(r"kgreason\.base\.errors\.\w+: (.*)(?:\n\s*help: (.*))?")
 # what is wrong if the text of an exception of Spark contains a word, and what to do
 _REASONS = (
     (
@@ -327,5 +353,8 @@ def reported() -> Iterator[None]:
             if word in text:
                 raise EngineError(what, hint=hint) from error
         if isinstance(error, PythonException):
+            if found := _OWN.search(text):
+                what = f"facts that Spark had lost could not be derived again: {found[1]}"
+                raise EngineError(what, hint=found[2] or "run it again") from error
             raise
         raise EngineError(f"Spark gave up: {first_line(error)}") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import ceil
 from pathlib import Path
 from time import perf_counter
@@ -19,8 +20,11 @@ from kgreason.engine.parts.slices import HASHES, FactFiles, Hashing
 from kgreason.engine.parts.stage_evaluation import DividedRun, Planned, StageEvaluation, Wanted
 from kgreason.engine.relations.fact_tables import CODED, Kind, Table
 from kgreason.engine.relations.rows import Rows
+from kgreason.engine.statistics import visible
 
 MOST = 1 << 14  # tasks of a stage
+TASK = 1 << 26  # bytes of the facts of a task, of which Java may hold some: Spark takes 40 ms for each task
+LATER = 1 << 10  # tasks of a stage that reads facts: each task before yields blocks for each of these
 _SAMPLE = 1 << 10  # the first sample is one in so many hashes
 _GROWTH = 8
 _ENOUGH = 200_000  # facts of a sample
@@ -72,7 +76,7 @@ class SparkRun(DividedRun):
         self._exchanged: dict[Wanted, BlockFiles] = {}
         progress.step("Starting workers of Spark")
         super().__init__(plan, Path(), self.local.__setitem__, limits, progress)
-        self._later = max(engine.partitions, min(MOST, 4 * engine.partitions))
+        self._later = engine.partitions
 
     def _late(self, predicate: str) -> bool:  # noqa: ARG002
         return False
@@ -101,16 +105,11 @@ class SparkRun(DividedRun):
         sent = [file for wanted, file in self._exchanged.items() if wanted.predicate in stage.predicates]
         outputs = [goal for goal in self._goals if goal in stage.predicates]
         blocks = {file.exchanged.predicate: file.exchanged.name for file in sent} | {p: p for p in outputs}
-        tasks = self._later
-        if not read and (estimate := self._estimate(run, list(blocks))) is not None:
-            facts, size = estimate
-            self.estimates[stage.number] = facts
-            tasks = min(MOST, max(tasks, ceil(size / PART)))
-            self._progress.note(f"stage {stage.number}: about {facts:,} facts, by a sample")
+        there = {file.exchanged.name: file.blocks for file in read.values() if file.blocks is not None}
         work = StageWork(
             run,
             self._symbols,
-            tasks,
+            self._later,
             self._later,
             {goal: self._schemas[goal] for goal in outputs},
             tuple(file.exchanged for file in sent),
@@ -118,8 +117,24 @@ class SparkRun(DividedRun):
             self._kinds.double_positions,
             len(self._symbols),
         )
-        there = [(file.exchanged.name, file.blocks) for file in read.values() if file.blocks is not None]
-        made = self._engine.blocks(work, tasks, there)
+        if read:
+            work.give([(n, t) for n, each in there.items() if (t := each.table(n, 0)) is not None])
+        tasks, repeat = self._later, 1
+        if (estimate := self._estimate(run, list(blocks), self._later if read else 1)) is not None:
+            facts, size = estimate
+            self.estimates[stage.number] = facts
+            self._progress.note(f"stage {stage.number}: about {facts:,} facts, by a sample")
+            repeat = max(1, min(MOST, ceil(size / TASK)) // tasks)
+            if not self._made:
+                self._later = max(self._later, min(LATER, ceil(size / PART)))
+        run.give(read)
+        tasks *= repeat
+        work = replace(work, tasks=tasks, later=self._later)
+        names = ", ".join(visible(sorted(stage.predicates)))
+        self._progress.step(f"Deriving {names} on Spark", tasks, "tasks")
+        made = self._engine.blocks(
+            work, tasks, list(there.items()), repeat=repeat, advance=self._progress.advance
+        )
         self._made.append(made)
         for file in sent:
             file.blocks = made
@@ -130,21 +145,22 @@ class SparkRun(DividedRun):
         estimated = "" if guess is None else f", estimated {guess:,}"
         self._progress.note(f"stage {stage.number}: {self.counts[stage.number]:,} facts{estimated}")
 
-    def _estimate(self, run: StageEvaluation, names: Sequence[str]) -> tuple[int, float] | None:
-        """Number of facts, and bytes of all that is derived, from a sample of the values on the driver."""
-        width, start = HASHES // _SAMPLE, perf_counter()
+    def _estimate(self, run: StageEvaluation, names: Sequence[str], tasks: int) -> tuple[int, float] | None:
+        """Number of facts, and bytes of all that is derived, from a sample of the first task, on the driver."""
+        high = HASHES // tasks
+        width, start = max(1, high // _SAMPLE), perf_counter()
         while True:
             try:
                 found = run.part(0, width)
             except (MemoryError, MemoryLimitError):
                 return None
             facts = sum(found[name].count for name in names)
-            share = run.share(0, width)
-            if (share and facts >= _ENOUGH) or width == HASHES or perf_counter() - start > _SECONDS:
+            share = run.share(width, high) / tasks
+            if (share and facts >= _ENOUGH) or width == high or perf_counter() - start > _SECONDS:
                 size = sum(8 * r.count * r.arity for r in found.values())
                 share = share or width / HASHES
                 return round(facts / share), size / share
-            width = min(HASHES, width * _GROWTH)
+            width = min(high, width * _GROWTH)
 
     def finish(self) -> None:
         """Pass on the goals whose facts are given."""

@@ -98,47 +98,51 @@ def results(shipped: Shipped, order: Order, batches: Iterator[pa.RecordBatch]) -
         )
 
 
-def blocks(
-    shipped: Shipped, order: Order | None, batches: Iterator[pa.RecordBatch]
-) -> Iterator[pa.RecordBatch]:
+def blocks(shipped: Shipped, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Do the tasks of a partition; yield blocks of facts, or an error as a block without name.
 
-    Rows of `batches` have a task, in the `order` if there is one, and the name and data of a block that it reads, or
-    nothing; rows of a task are adjacent.
+    Rows of `batches` have a task, and the name and data of a block that it reads, or nothing; rows of a task are
+    adjacent.
     """
     try:
         with own_share():
-            for name, bucket, rows in _kept_work(shipped)(_given(order, batches)):
+            for name, bucket, rows in _kept_work(shipped)(_given(batches)):
                 yield _block(name, bucket, rows.num_rows, _compressed(rows))
     except (KgreasonError, MemoryError, OSError) as error:
         yield _block(None, 0, 0, packed(error))
 
 
-def _given(
-    order: Order | None, batches: Iterator[pa.RecordBatch]
-) -> Iterator[tuple[int, list[tuple[str, pa.Table]]]]:
+def _given(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, list[tuple[str, pa.Table]]]]:
     """Tasks, each with the blocks that it reads."""
     task, held = -1, list[tuple[str, pa.Table]]()
     for batch in batches:
         numbers, names = batch.column(0).to_pylist(), batch.column(1).to_pylist()
         for number, name, data in zip(numbers, names, batch.column(2), strict=True):
-            if order is not None:
-                number = order.number(number)
             if number != task:
                 if task >= 0:
                     yield task, held
                 task, held = number, []
-            if name is not None:
-                held.append((name, pa.ipc.open_stream(data.as_buffer()).read_all()))
+            if data.is_valid:
+                held.append((name, opened(name, data).read_all()))
     if task >= 0:
         yield task, held
 
 
 def unpacked_facts(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield the facts of blocks."""
+    """Yield the facts of blocks, given by name and data."""
     for batch in batches:
-        for data in batch.column(0):
-            yield from pa.ipc.open_stream(data.as_buffer())
+        for name, data in zip(batch.column(0).to_pylist(), batch.column(1), strict=True):
+            yield from opened(name, data)
+
+
+def opened(name: str | None, data: pa.BinaryScalar) -> pa.RecordBatchStreamReader:
+    """Facts of a block; raise the error that is in one without name.
+
+    Such a block is there if a worker has to derive lost facts again, and fails.
+    """
+    if name is None:
+        raise unpacked(data.as_py())
+    return pa.ipc.open_stream(data.as_buffer())
 
 
 def _compressed(rows: pa.RecordBatch) -> bytes:

@@ -23,7 +23,7 @@ from kgreason.engine.relations.relation import Relation
 from kgreason.engine.relations.symbols import Codes, Symbols
 from kgreason.engine.seminaive.evaluation import table
 
-PART = 1 << 24  # bytes of the facts of a part in a worker
+PART = 1 << 24  # bytes of facts that a worker derives at once
 ROWS = 1 << 17  # facts of a block
 _TYPES = {
     Kind.INT: pa.int64(),
@@ -114,11 +114,14 @@ class StageWork:
     ) -> Iterator[tuple[str, int, pa.RecordBatch]]:
         """Derive the facts of tasks, each with the blocks that it reads."""
         for task, blocks in tasks:
-            slices = {name: self._slices(each, blocks) for name, each in self.read.items()}
-            self.evaluation.give(slices)
+            self.give(blocks)
             for found in self.evaluation.all_parts(Ranges("auto", *task_range(task, self.tasks), most=PART)):
                 while found:
                     yield from self._blocks(*found.popitem())
+
+    def give(self, blocks: Sequence[tuple[str, pa.Table]]) -> None:
+        """Have the evaluation read some blocks."""
+        self.evaluation.give({name: self._slices(each, blocks) for name, each in self.read.items()})
 
     def _slices(self, each: Exchanged, blocks: Sequence[tuple[str, pa.Table]]) -> Slices:
         tables = [block for name, block in blocks if name == each.name]

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from kgreason.base import memory
 from kgreason.base.cores import cores
-from kgreason.base.errors import AnonymizationError, DataError
+from kgreason.base.errors import AnonymizationError, DataError, EngineError
 
 SCHEMAS = {
     "own": pa.schema([("x", pa.int64()), ("share", pa.float64())]),
@@ -69,6 +69,14 @@ def read(tasks: Given) -> Blocks:
     for task, blocks in tasks:
         count = sum(table.num_rows for name, table in blocks if name == "own")
         yield "own", 0, pa.record_batch([[task], [float(count)]], schema=SCHEMAS["own"])
+
+
+def failing(flag: str, tasks: Given) -> Blocks:
+    """A fact a task; fails if a file is there."""
+    for task, _ in tasks:
+        if Path(flag).exists():
+            raise EngineError("too little memory", hint="take more")
+        yield "own", task % 2, pa.record_batch([[task], [1.0]], schema=SCHEMAS["own"])
 
 
 def many(count: int, tasks: Given) -> Blocks:

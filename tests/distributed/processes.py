@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from kgreason.base.divided_work import Advance
 from kgreason.distributed import spark_workers as workers
 
 
@@ -19,8 +20,9 @@ class KeptBlocks:
         for row in rows:
             self.counts[row["name"]] += row["rows"]
 
-    def table(self, name: str) -> pa.Table | None:
-        data = [pa.ipc.open_stream(row["data"]).read_all() for row in self.rows if row["name"] == name]
+    def table(self, name: str, bucket: int | None = None) -> pa.Table | None:
+        rows = [row for row in self.rows if row["name"] == name and bucket in (None, row["bucket"])]
+        data = [pa.ipc.open_stream(row["data"]).read_all() for row in rows]
         return pa.concat_tables(data) if data else None
 
     def remove(self) -> None:
@@ -32,13 +34,22 @@ class ProcessEngine:
 
     partitions = 3
 
-    def blocks(self, work: Any, tasks: int, read: Sequence[tuple[str, KeptBlocks]] = ()) -> KeptBlocks:
+    def blocks(
+        self,
+        work: Any,
+        tasks: int,
+        read: Sequence[tuple[str, KeptBlocks]] = (),
+        *,
+        repeat: int = 1,
+        advance: Advance,
+    ) -> KeptBlocks:
         given = [(task, None, None) for task in range(tasks)]
         given += [
-            (row["bucket"], name, row["data"])
+            (repeat * row["bucket"] + i, name, row["data"])
             for name, there in read
             for row in there.rows
             if row["name"] == name
+            for i in range(repeat)
         ]
         shipped = pickle.dumps(work, protocol=5)
         found: list[dict[str, Any]] = []
@@ -54,8 +65,9 @@ class ProcessEngine:
                 names=["bucket", "name", "data"],
             )
             copy = pickle.loads(shipped)
-            for name, bucket, rows in copy(workers._given(None, iter([batch]))):
+            for name, bucket, rows in copy(workers._given(iter([batch]))):
                 found.append(
                     {"name": name, "bucket": bucket, "rows": rows.num_rows, "data": workers._compressed(rows)}
                 )
+        advance(tasks)
         return KeptBlocks(found)

@@ -131,9 +131,15 @@ main()
 @pytest.mark.parametrize("master", ["local[2]"])
 def test_a_command_is_interrupted(master: str, ownership: Path, tmp_path: Path) -> None:
     words = ["anonymize", "--rules", "control.vada", "-x", "2..3", "--engine", "spark", "--master", master]
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
     with open(tmp_path / "stderr", "wb") as err:
         running = subprocess.Popen(
-            [sys.executable, "-c", COMMAND, *words], cwd=ownership, env=environment(), stdout=err, stderr=err
+            [sys.executable, "-c", COMMAND, *words],
+            cwd=ownership,
+            env=environment() | {"TMPDIR": str(temporary)},
+            stdout=err,
+            stderr=err,
         )
     try:
         until(lambda: any("pyspark.daemon" in command(p) for p in children(running.pid)), "start of workers")
@@ -147,6 +153,7 @@ def test_a_command_is_interrupted(master: str, ownership: Path, tmp_path: Path) 
         until(lambda: not any(map(command, below)), "end of Spark")
     finally:
         running.kill()
+    assert not list(temporary.glob("kgreason-*"))
     assert NOTHING in (tmp_path / "stderr").read_text().splitlines()
     assert not (ownership / "release").exists()
     assert not (ownership / "private").exists()

@@ -247,6 +247,24 @@ def test_blocks(engine: SparkEngine, tmp_path: Path) -> None:
         engine.blocks(jobs.derived, 8)
 
 
+@slow
+def test_facts_that_cannot_be_derived_again(engine: SparkEngine, tmp_path: Path) -> None:
+    """As after the loss of an executor: a worker that fails then must not pass for one without facts."""
+    flag, advanced = tmp_path / "flag", list[int]()
+    found = engine.blocks(partial(jobs.failing, str(flag)), 5, advance=advanced.append)
+    assert sum(advanced) == found.counts["own"] == 5
+    flag.touch()
+    found.remove()
+    facts = found.facts("own", jobs.SCHEMAS["own"])
+    again = "facts that Spark had lost could not be derived again: too little memory\n  help: take more"
+    with pytest.raises(EngineError) as error:
+        engine.asked(facts.count)
+    assert str(error.value) == again
+    for read in (lambda: found.table("own"), lambda: engine.blocks(jobs.read, 2, [("own", found)])):
+        with pytest.raises(EngineError, match="too little memory\n  help: take more"):
+            read()
+
+
 def test_a_full_temporary_folder(engine: SparkEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(_: Path, data: object) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")

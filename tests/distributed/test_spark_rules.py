@@ -21,6 +21,7 @@ from kgreason.base.errors import (
     EngineError,
     EvaluationError,
     ProgramError,
+    ReleaseError,
 )
 from kgreason.cli import app
 from kgreason.data.fact_loading import load_facts
@@ -99,6 +100,47 @@ def test_other_data_of_the_same_name(spark: Any) -> None:
         with kgreason.spark.reason(CONTROL, {"own": frame}, outputs="control") as found:
             expected = kgreason.reason(CONTROL, {"own": OWN[:size]}, outputs="control")
             assert rows(found.frame("control")) == Counter(expected.rows("control"))
+
+
+@slow
+def test_given_facts_have_the_types_of_derived_ones(spark: Any) -> None:
+    text = '@output("e"). @output("r"). @output("none"). @output("no"). r(X, Y) :- e(X, Y). '
+    text += 'none(X, Y) :- e(X, Y), X = "z". no :- e("z", Y).'
+    frame = spark.sql("select 'a' x, timestamp_ntz'2020-03-08 02:30:00' y")
+    with kgreason.spark.reason(text, {"e": frame}) as found:
+        for predicate in ("e", "r", "none"):
+            assert [kind for _, kind in found.frame(predicate).dtypes] == ["string", "timestamp_ntz"]
+        for predicate in ("e", "r"):
+            assert rows(found.frame(predicate)) == Counter([("a", datetime.datetime(2020, 3, 8, 2, 30))])
+        assert [found.count(p) for p in found.predicates] == [1, 1, 0, 0]
+        assert rows(found.frame("no")) == Counter([(False,)])
+    with pytest.raises(CallError, match=r"these facts are closed\n  help: use their frames before close\(\)"):
+        found.frame("r")
+
+
+@slow
+def test_outputs_are_written_all_or_not_at_all(spark: Any, tmp_path: Path) -> None:
+    frame = spark.createDataFrame(OWN, "a string, b string, w double")
+    with kgreason.spark.reason(CONTROL, {"own": frame}, spark=spark) as found:
+        (tmp_path / "owners").touch()
+        with pytest.raises(ReleaseError, match=r"owners exists\n  help: choose another folder"):
+            found.write(f"file://{tmp_path}")
+        with pytest.raises(ReleaseError, match=r"owners/out cannot be made: .*/owners is not a folder"):
+            found.write(str(tmp_path / "owners" / "out"))
+        (tmp_path / "owners").unlink()
+        kept = found.frame
+
+        def broken(predicate: str) -> Any:
+            return (
+                kept(predicate).selectExpr("raise_error('broken')")
+                if predicate == "held"
+                else kept(predicate)
+            )
+
+        found.frame = broken  # type: ignore[method-assign]
+        with pytest.raises(EngineError, match=r"Spark gave up: .*broken"):
+            found.write(str(tmp_path))
+    assert list(tmp_path.iterdir()) == []
 
 
 @slow

@@ -131,13 +131,15 @@ def test_blocks_and_errors_are_rows() -> None:
             [pa.array(range(tasks), pa.int32()), pa.nulls(tasks, pa.string()), pa.nulls(tasks, pa.binary())],
             names=["bucket", "name", "data"],
         )
-        found = workers.blocks(NOTHING_SENT.ship(jobs.derived), workers.Order(tasks), iter([given]))
+        found = workers.blocks(NOTHING_SENT.ship(jobs.derived), iter([given]))
         return pa.Table.from_batches(found, workers.BLOCKS).to_pylist()
 
     found = derived(3)
     assert [row["rows"] for row in found if row["name"] == "own"] == [2, 2, 2]
     batches = [
-        pa.RecordBatch.from_pylist([{"data": row["data"]}]) for row in found if row["name"] == "control"
+        pa.RecordBatch.from_pylist([{"name": "control", "data": row["data"]}])
+        for row in found
+        if row["name"] == "control"
     ]
     facts = pa.Table.from_batches(workers.unpacked_facts(iter(batches)))
     assert sorted(facts["x"].to_pylist()) == ["c0", "c1", "c2"]

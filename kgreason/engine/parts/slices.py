@@ -77,7 +77,7 @@ class Slices:
         first, last = self._bounds(low, high)
         return np.column_stack([column[first:last] for column in self.columns])
 
-    def count(self, low: int = 0, high: int = HASHES) -> int:
+    def count(self, low: int, high: int) -> int:
         """Number of rows with a hash in [low, high)."""
         first, last = self._bounds(low, high)
         return last - first

@@ -49,7 +49,7 @@ class Wanted(NamedTuple):
 
 
 _FIRST = 32  # parts of which the first one is tried, where their number is chosen
-_GROWTH = 32  # greatest factor between the sizes of two parts
+_GROWTH = 4  # greatest factor between the sizes of two parts
 _SHARE = 4  # a part takes one in so many bytes that are free
 _AT_ONCE = 1 << 26  # bytes of facts from which duplicates are removed at once
 _COPIES = 3  # bytes that an evaluation takes for a byte of derived facts, with hash tables and walks
@@ -103,7 +103,7 @@ class StageEvaluation:
         self._nulls = Nulls(self._symbols, self._wardedness, self._limits)
         self._graphs = KeptGraphs(self._columns)
 
-    def give(self, slices: Mapping[str, Slices]) -> None:
+    def give(self, slices: Mapping[str, Read]) -> None:
         """Replace slices by others of the same names, for the parts that follow."""
         self._slices = {**self._slices, **slices}
 
@@ -172,10 +172,10 @@ class StageEvaluation:
             new = StratumStats(new.predicates, rounds, seconds, rules, old.walks + new.walks)
         self.stats[predicates] = new
 
-    def share(self, low: int, high: int) -> float:
-        """Share of a range in the rows of the slices that are in memory."""
+    def share(self, part: int, whole: int) -> float:
+        """Share of the hashes below `part` in the rows with hashes below `whole`, of the slices that are in memory."""
         slices = [each for each in self._slices.values() if isinstance(each, Slices)]
-        return sum(s.count(low, high) for s in slices) / max(1, sum(s.count() for s in slices))
+        return sum(s.count(0, part) for s in slices) / max(1, sum(s.count(0, whole) for s in slices))
 
     def several(self, low: int, high: int) -> bool:
         """Whether the values of a part can be divided further."""
@@ -219,7 +219,8 @@ class Ranges:
         number = 1 if parts == "auto" else parts
         bounds = [low + (high - low) * i // number for i in range(number + 1)]
         self._waiting = list(pairwise(bounds))[::-1]
-        self._width = max(1, (high - low) // _FIRST) if self._follows and most is None else high - low
+        self._width = max(1, (high - low) // _FIRST) if self._follows else high - low
+        self._done = self._size = 0
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
         while self._waiting:
@@ -237,12 +238,14 @@ class Ranges:
 
     def adapt(self, width: int, size: int) -> None:
         """Choose the next width after a part of some width whose facts have `size` bytes."""
+        self._done += width
+        self._size += size
         free = memory.available() if (left := memory.left()) is None else left
         room = None if free is None else free / _SHARE / _COPIES
         if self._most is not None:
             room = self._most if room is None else min(room, self._most)
         if self._follows and room is not None:
-            factor = room / max(1, size)
+            factor = room / width * self._done / max(1, self._size)  # a single part may be untypical
             self._width = max(1, int(width * min(_GROWTH, max(1 / _GROWTH, factor))))
 
 
