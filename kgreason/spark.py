@@ -17,19 +17,27 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from kgreason.base.errors import CallError, ReleaseError
+from kgreason.base.errors import CallError, Diagnostic, ProgramError, ReleaseError
 from kgreason.base.memory import limited
 from kgreason.base.progress import SILENT, Progress
 from kgreason.data.fact_loading import load_facts
 from kgreason.data.targets import column_names
 from kgreason.distributed.spark_engine import SparkEngine
-from kgreason.distributed.spark_memory import check_driver, check_workers, input_size
+from kgreason.distributed.spark_memory import check_workers
+from kgreason.distributed.spark_session import check_session
+from kgreason.distributed.spark_sources import frames_as_sources
 from kgreason.distributed.spark_stages import SparkRun
 from kgreason.distributed.stage_work import HOLDS, columns, schema
 from kgreason.engine.limits import Limits
 from kgreason.engine.parts.division import Division
 from kgreason.engine.parts.stage_evaluation import planned
+from kgreason.engine.parts.stage_programs import divided, undivided
+from kgreason.engine.plan.separable_strata import factored
+from kgreason.engine.relations.fact_tables import Facts, Table
 from kgreason.engine.relations.symbols import Symbols
+from kgreason.engine.seminaive.evaluation import relevant
+from kgreason.language.check.checked_program import CheckedProgram
+from kgreason.language.check.program_checker import restricted
 from kgreason.reasoning.api import Rules, check_data, checked_limits, load, output_names
 
 if TYPE_CHECKING:
@@ -209,7 +217,8 @@ def reason(
     Parameters
     ----------
     data
-        As for `kgreason.reason`; tables may be frames of Spark, which are collected on the driver.
+        As for `kgreason.reason`; tables may be frames of Spark, which are collected on the driver if outputs depend
+        on them.
     spark
         The session; default: the active one, or a new one. It is neither configured nor stopped.
     rules, outputs, allow_files, limits
@@ -221,6 +230,8 @@ def reason(
         If the rules are invalid, or none of the outputs can be divided.
     DataError, EvaluationError
         If the data are invalid, or the rules cannot be evaluated on the data.
+    CallError
+        If `spark` is no session, or it or that of a frame has stopped.
     EngineError
         If Spark is missing or gives up, or rules compute strings that a later stage reads.
 
@@ -231,11 +242,13 @@ def reason(
     """
     program = load(rules, allow_files=allow_files)
     check_data(data)
-    goals, limits = output_names(outputs), checked_limits(limits)
+    given, goals, limits = data or {}, output_names(outputs), checked_limits(limits)
+    goals = program.outputs if goals is None else goals
+    check_session(spark)
+    check_division(program, given, goals)
     engine = SparkEngine(spark)
     with limited(limits.memory):
-        given = {p: _collected(engine, table) for p, table in (data or {}).items()}
-        facts = load_facts(program, given, progress, goals)
+        facts = load_facts(program, frames_as_sources(engine, given), progress, goals)
         plan = planned(program, facts, goals)
         check_workers(sum(8 * t.length * t.arity for t in plan.facts.tables.values()), engine.setting)
         kinds = plan.kinds.tables()
@@ -251,15 +264,25 @@ def reason(
     return DerivedFrames(engine, run, schemas, facts.symbols)
 
 
-def _collected(engine: SparkEngine, table: Any) -> Any:
-    """Arrow table of a frame of Spark; anything else as it is."""
-    if not hasattr(table, "sparkSession"):
-        return table
-    for name, kind in table.dtypes:
-        if kind == "timestamp":
-            table = table.withColumn(name, table[name].cast("timestamp_ntz"))
-    (count,) = engine.collected(table.selectExpr("count(*) as n"))["n"].to_pylist()
-    check_driver(
-        input_size(count, [kind for _, kind in table.dtypes]), engine.setting, classic=engine.classic
-    )
-    return engine.collected(table)
+def check_division(
+    program: CheckedProgram, data: Mapping[str, Any], goals: Sequence[str]
+) -> tuple[Diagnostic, ...]:
+    """Check that goals are known and can be divided, before anything is read; returns what must fit into the memory.
+
+    Raises
+    ------
+    ProgramError, EvaluationError
+        As `reason`.
+    """
+    given = {
+        *data,
+        *(bind.predicate for bind in program.binds),
+        *(q.predicate for q in program.queries_bound),
+    }
+    given.update(fact.predicate for fact in program.facts)
+    relevant(restricted(program, goals), Facts({p: Table((), (), 0) for p in given}, Symbols()))
+    division, _ = divided(factored(program), goals, given & program.heads)
+    found = undivided(program, goals, division)
+    if division is None:
+        raise ProgramError(found, program.sources or program.text)
+    return found

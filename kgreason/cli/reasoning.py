@@ -367,23 +367,25 @@ def _reason_on_spark(
     as_json: bool,
 ) -> None:
     from kgreason import spark
+    from kgreason.base.progress import SILENT
+    from kgreason.data.program_tables import Loader
     from kgreason.distributed.spark_session import session
-    from kgreason.distributed.spark_sources import is_address, read_frame
+    from kgreason.distributed.spark_sources import is_address, parse_address
     from kgreason.reasoning.api import output_names
 
     if format not in spark.WRITTEN:
         hint = f"one of {', '.join(spark.WRITTEN)}; kgreason convert writes others"
         raise DataError(out, f"facts on Spark cannot be written as {format!r}", hint=hint)
-    read: dict[str, Any] = dict(sources([text for text in data if not is_address(text)]))
+    read = sources([text for text in data if not is_address(text)])
+    for predicate, source in map(parse_address, filter(is_address, data)):
+        read.setdefault(predicate, []).append(source)
     program = load_rules(rules, (), read)
-    for predicate in output_names(output or None) or program.outputs:
+    goals = output_names(output or None) or program.outputs
+    for predicate in goals:
         spark.check_new(out, predicate)
+    warn(spark.check_division(program, read, goals), program)
+    Loader(program, read, SILENT).predicates()  # before Spark starts, which takes seconds
     running_at = session(master)
-    for text in filter(is_address, data):
-        predicate, frame = read_frame(running_at, text)
-        if predicate in read:
-            raise DataError(hidden(text), f"there are several tables of {predicate}", hint="join them first")
-        read[predicate] = frame
     with terminal.progress() as bar:
         found = spark.reason(
             program, read, spark=running_at, outputs=output or None, limits=limits, progress=bar

@@ -106,23 +106,29 @@ def read_table(source: SourceSpec, options: Options | None = None) -> Raw:
     kind = source.kind()
     options = understood(source) if options is None else options
     with damaged(source.file), always_limited():
-        check_content(source)
-        size = source.path.stat().st_size if source.path.is_file() else 0
-        claim((1 + (kind in _TEXT)) * size)  # text is temporarily held twice
-        neo4j = has_neo4j_header(source, options)
-        read = function_of(FUNCTIONS["neo4j" if neo4j else kind].read)
-        if source.query is not None:
-            queried: Raw = read(source.path, options, source.query, source.location)
-            return queried
-        raw: Raw = read(source.path, options)
-        if neo4j:
-            note = f"{source.path}: read as an import file of Neo4j, as its header says"
-            raw = replace(raw, notes=(note, *raw.notes))
+        raw = source.remote.read(options) if source.remote else _read(source, kind, options)
         if options.where is None or kind in DATABASES or raw.vertices is not None:
             return raw
         from kgreason.data.row_conditions import filtered  # imports lark
 
         return filtered(raw, options)
+
+
+def _read(source: SourceSpec, kind: str, options: Options) -> Raw:
+    """Read a file or database."""
+    check_content(source)
+    size = source.path.stat().st_size if source.path.is_file() else 0
+    claim((1 + (kind in _TEXT)) * size)  # text is temporarily held twice
+    neo4j = has_neo4j_header(source, options)
+    read = function_of(FUNCTIONS["neo4j" if neo4j else kind].read)
+    if source.query is not None:
+        queried: Raw = read(source.path, options, source.query, source.location)
+        return queried
+    raw: Raw = read(source.path, options)
+    if neo4j:
+        note = f"{source.path}: read as an import file of Neo4j, as its header says"
+        raw = replace(raw, notes=(note, *raw.notes))
+    return raw
 
 
 def has_neo4j_header(source: SourceSpec, options: Options) -> bool:

@@ -53,6 +53,9 @@ def as_table(obj: object) -> tuple[tuple[str, ...], tuple[Column, ...]]:
 
 def as_raw(obj: object, name: str) -> Raw:
     """Source table of a table-like object, as `as_table`; `name` identifies it in messages."""
+    if hasattr(obj, "sparkSession"):  # its rows may exceed the memory, which kgreason.spark examines
+        hint = "call kgreason.spark.reason, or give the table that its toArrow() returns"
+        raise DataError(name, "frames of Spark are not read without Spark", hint=hint)
     if (graph := as_foreign(obj)) is not None:
         return graph.as_raw(name)
     if hasattr(obj, "iloc") and hasattr(obj, "columns"):

@@ -117,7 +117,7 @@ class Loader:
         self, source: SourceSpec | Raw, binds: Sequence[SourceSpec]
     ) -> tuple[SourceSpec | Raw, Options, bool]:
         """A source that replaces the ``@bind`` sources; it inherits the options of the one with the same format."""
-        if isinstance(source, Raw):
+        if isinstance(source, Raw) or (source.remote is not None and source.remote.memory):
             return source, Options(), True
         format = source.kind()
         like = next((b for b in binds if b.kind() == format), None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from kgreason.base.errors import DataError, Span
 from kgreason.base.printable import HINT, hidden, in_address, names_password
 from kgreason.base.records import record
-from kgreason.data.source_options import FORMATS, normal
+from kgreason.data.source_options import FORMATS, Options, normal
 from kgreason.language.check.file_access import address, table_of
 from kgreason.language.vocabulary import EXTENSIONS, SERVERS
 
@@ -32,6 +32,16 @@ _ADDRESS = re.compile(
 
 
 @record
+class Remote:
+    """A table that another program holds, and that is fetched when facts of its predicate are needed."""
+
+    file: str  # name in messages
+    # fetches the columns that the options name; others may be empty
+    read: Callable[[Options], Raw]
+    memory: bool = False  # whether options of files do not apply, as for tables in memory
+
+
+@record
 class SourceSpec:
     """A data source and its read options."""
 
@@ -44,6 +54,8 @@ class SourceSpec:
     # are relative
     query: str | None = None
     span: Span | None = None  # location in the rule file; `None`: not declared in one
+    # fetches the table, which is otherwise treated as one of `format`; `path` then only names it
+    remote: Remote | None = None
 
     @property
     def location(self) -> str:
@@ -54,7 +66,7 @@ class SourceSpec:
     def file(self) -> str:
         """Path for messages; for a database server its address, without user and password."""
         if not self.server:
-            return str(self.path)
+            return str(self.path) if self.remote is None else self.remote.file
         table = normal(self.options).get("table")
         return address(self.options) + (f" table {table_of(self.options, table)}" if table else "")
 

@@ -13,10 +13,10 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from kgreason.base.errors import EngineError
+from kgreason.base.errors import CallError, EngineError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -92,6 +92,19 @@ def session(master: str | None = None) -> SparkSession:
             raise problem from error
         where = f" at {master}" if master else ""
         raise EngineError(f"Spark does not start{where}: {first_line(error)}", hint=MASTERS) from error
+
+
+def check_session(spark: object) -> None:
+    """Raise `CallError` for what is no running session, but for `None`."""
+    if spark is None:
+        return
+    if not hasattr(spark, "createDataFrame"):
+        hint = "SparkSession.builder.getOrCreate() makes one; in .master(...) say where it runs"
+        raise CallError(f"spark is a SparkSession, not {spark!r}", hint=hint)
+    session: Any = spark
+    stopped = session.is_stopped if hasattr(spark, "is_stopped") else session.sparkContext._jsc is None
+    if stopped:
+        raise CallError("the session of Spark has stopped", hint="make another one, and its frames anew")
 
 
 def _at(running: SparkSession, master: str | None) -> SparkSession:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 
 import networkx as nx
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import scipy.sparse
 from hypothesis import given
@@ -19,6 +21,7 @@ from kgreason.data.fact_columns import facts_to_arrow
 from kgreason.data.fact_loading import load_facts, load_graph
 from kgreason.data.library_exports import to_arrow, to_networkx, to_pandas
 from kgreason.data.library_imports import as_table, from_networkx
+from kgreason.data.text_conversion import plain
 from kgreason.engine.relations.fact_tables import Facts
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
 from kgreason.language.check.checked_program import CheckedProgram
@@ -148,6 +151,40 @@ def test_no_tables() -> None:
         as_table([(1, 2), {"a": 1, "b": 2}])
     with pytest.raises(DataError, match=r"a matrix of SciPy is no table\n  help: networkx\.from_scipy"):
         as_table(scipy.sparse.eye(2))
+    with pytest.raises(
+        DataError, match=r"<own>: frames of Spark are not read .*\n  help: call kgreason\.spark"
+    ):
+        kgreason.reason(OWN, {"own": FrameOfSpark()})
+    with pytest.raises(DataError, match="frames of Spark are not read"):
+        load_graph(OWN, {"own": [FrameOfSpark(), FRAME]})
+
+
+class FrameOfSpark:
+    """Looks like a frame of PySpark, of which nothing else may be asked."""
+
+    sparkSession, columns = object(), ("by", "of", "share")
+
+    def __getattr__(self, name: str) -> object:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise AssertionError(name)
+
+
+@given(st.lists(st.none() | st.decimals(-(10**20), 10**20, places=17), max_size=5), st.sampled_from([38, 60]))
+def test_decimals_are_the_nearest_doubles(values: list[Decimal | None], digits: int) -> None:
+    kind = pa.decimal128(digits, 17) if digits == 38 else pa.decimal256(digits, 17)
+    expected = [None if v is None else float(v) for v in values]
+    assert plain(pa.array(values, kind)).to_pylist() == expected
+    assert plain(pa.chunked_array([pa.array(values, kind)] * 2)).to_pylist() == 2 * expected
+
+
+def test_decimals_of_files_and_tables(tmp_path: Path) -> None:
+    shares = [Decimal("60.05"), Decimal("0.10"), Decimal("-0.07"), Decimal("12345678.91")]
+    table = pa.table({"a": [*"wxyz"], "b": [*"xyzw"], "w": pa.array(shares, pa.decimal128(10, 2))})
+    pq.write_table(table, tmp_path / "e.parquet")
+    for given_as in (table, tmp_path / "e.parquet", list(zip("wxyz", "xyzw", shares, strict=True))):
+        found = kgreason.reason("r(W) :- e(_, _, W).", {"e": given_as}).rows("r")
+        assert set(found) == {(60.05,), (0.1,), (-0.07,), (12345678.91,)}
 
 
 def test_arrays_with_names_and_sparse_columns() -> None:

@@ -19,8 +19,12 @@ from hypothesis import strategies as st
 from kgreason.base.arrays import as_arrow, as_numpy, strings
 from kgreason.base.errors import DataError
 from kgreason.data.fact_loading import load_facts
+from kgreason.data.format_list import read_table
 from kgreason.data.formats import delimited
+from kgreason.data.library_imports import from_arrow
+from kgreason.data.raw_table import Raw
 from kgreason.data.source_options import Options
+from kgreason.data.sources import Remote, SourceSpec
 from kgreason.data.text_conversion import coded, infer, plain
 from kgreason.engine.relations.fact_tables import Facts, Kind
 from kgreason.engine.relations.rows import first_rows
@@ -194,6 +198,54 @@ def test_columns_of_the_data_can_be_written_to(tmp_path: Path) -> None:
     data = {"p": tmp_path / "0.parquet"}
     table = load_facts(load_text("q(X,Y) :- p(X,Y)."), data).tables["p"]
     assert all(column.flags.writeable for column in table.columns)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"columns": "b,a,w", "percent": "true", "missing": "skip"},
+        {"columns": "2,1,3", "missing": "null"},
+        {"columns": "a,b,w", "where": "n > 1", "missing": "keep"},
+        {"columns": "a,none,w"},
+        {"delimiter": ";"},
+    ],
+)
+def test_options_of_remote_tables_are_those_of_files(tmp_path: Path, options: dict[str, str]) -> None:
+    columns = {"a": ["x", "y", None], "b": ["y", "z", "z"], "w": [60.05, 7.0, 0.1], "n": [1, 2, 3]}
+    pq.write_table(pa.table(columns), tmp_path / "t.parquet")
+    raw = read_table(SourceSpec(tmp_path / "t.parquet"))
+    program = load_text("r(X,Y,W) :- t(X,Y,W).")
+    remote = Remote(str(tmp_path / "t.parquet"), lambda _: raw)
+
+    def told(source: SourceSpec) -> object:
+        try:
+            facts = load_facts(program, {"t": source})
+        except DataError as error:
+            return str(error)
+        return [tuple(v if type(v) is not Null else "null" for v in row) for row in facts.rows("t")]
+
+    given = SourceSpec(Path("elsewhere"), "parquet", options, remote=remote)
+    assert told(given) == told(SourceSpec(tmp_path / "t.parquet", None, options))
+
+
+def test_remote_tables_are_fetched_when_they_are_needed() -> None:
+    program = load_text('r(X) :- a(X). s(X) :- b(X). @output("r"). @output("s").')
+    fetched: list[str] = []
+
+    def given_as(predicate: str) -> SourceSpec:
+        def read(_: Options) -> Raw:
+            fetched.append(predicate)
+            return from_arrow(pa.table({"x": [1, 2]}), predicate)
+
+        return SourceSpec(Path(predicate), "parquet", remote=Remote(predicate, read, memory=True))
+
+    data = {p: given_as(p) for p in "ab"}
+    assert load_facts(program, data, goals=["r"]).count("a") == 2
+    assert fetched == ["a"]
+    with pytest.raises(DataError, match="the rules know no predicate 'c'"):
+        load_facts(program, data | {"c": given_as("c")})
+    assert fetched == ["a"]
 
 
 def test_loading_and_reasoning_import_no_pandas(tmp_path: Path) -> None:

@@ -965,6 +965,8 @@ def test_shares_are_the_nearest_double(value: object) -> None:
     expected = float(f"{text}e-2")
     assert numbers(plain(pa.array([f"{text}%"]))).tolist() == [expected]
     assert numbers(plain(pa.array([text])), percent=True).tolist() == [expected]
+    assert numbers(plain(pa.array([value])), percent=True).tolist() == [expected]
+    assert numbers(plain(pa.array([float(text)])), percent=True).tolist() == [expected]
     assert numbers(plain(pa.array([text]))).tolist() == [float(text)]
 
 

@@ -7,8 +7,10 @@ import json
 from collections import Counter
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -22,8 +24,13 @@ from kgreason.base.errors import (
     ReleaseError,
 )
 from kgreason.cli import app
-from kgreason.distributed import spark_memory, spark_sources
+from kgreason.data.fact_loading import load_facts
+from kgreason.data.source_options import Options
+from kgreason.data.sources import SourceSpec, parse_source
+from kgreason.distributed import spark_memory, spark_session, spark_sources
+from kgreason.distributed.spark_engine import SparkEngine
 from kgreason.distributed.spark_memory import check_driver, check_workers
+from kgreason.language.values import Null
 
 slow = pytest.mark.slow
 
@@ -187,6 +194,129 @@ def test_command(
     )
 
 
+EMPTY = [("a", "b", 60.05, 1), ("b", "c", 7.0, 2), ("c", None, 0.1, 3)]
+
+
+@slow
+@pytest.mark.parametrize(
+    "options",
+    [
+        "columns=a,b,w.w&percent=true&missing=skip",
+        "columns=2,1,3&missing=null",
+        "columns=a,b,w.w&where=n>1&missing=keep",
+        "columns=a,b,d&percent=true&missing=skip",
+        "columns=a,b,w.w",
+        "columns=a,none,n",
+    ],
+)
+def test_options_of_addresses_are_those_of_files(options: str, spark: Any, tmp_path: Path) -> None:
+    frame = spark.createDataFrame(EMPTY, "a string, b string, `w.w` double, n int")
+    frame = frame.withColumn("d", frame["`w.w`"].cast("decimal(10,2)"))
+    frame.coalesce(1).write.parquet(str(tmp_path / "t"))
+    (file,) = (tmp_path / "t").glob("*.parquet")
+    program, place = kgreason.load("r(X, Y, W) :- t(X, Y, W)."), f"file://{tmp_path}/t"
+
+    def told(source: SourceSpec) -> object:
+        try:
+            facts = load_facts(program, {"t": source})
+        except DataError as error:
+            return str(error).replace(str(file), place).replace("row 3: ", "")  # frames have no order
+        return [tuple(v if type(v) is not Null else "null" for v in row) for row in facts.rows("t")]
+
+    predicate, source = spark_sources.parse_address(f"t={place}?{options}")
+    assert predicate == "t"
+    assert told(source) == told(parse_source(f"t={file}?{options}")[1])
+
+
+@slow
+def test_only_columns_that_are_named_are_collected(spark: Any) -> None:
+    frame = spark.sql("select 'a' a, 1 / (id - id) bad, 'b' `b.b` from range(2)")
+    options = Options(columns=("b.b", "1"))
+    engine = SparkEngine(spark)
+    found = spark_sources.collected(engine, frame, "t", options)
+    assert [column.to_pylist() for column in found.columns] == [["a", "a"], [None, None], ["b", "b"]]
+    assert found.names == ("a", "bad", "b.b")
+    with pytest.raises(EngineError, match="DIVIDE_BY_ZERO"):
+        spark_sources.collected(engine, frame, "t", Options())
+    assert spark_sources.collected(engine, frame.select(), "t", Options()).columns == ()
+
+
+@slow
+@pytest.mark.parametrize(("one", "other"), [("x.y", "a.b"), ("x", "a`b"), ("x", "x"), ("x", "X")])
+def test_columns_are_read_by_position(one: str, other: str, spark: Any) -> None:
+    frame = spark.sql(
+        "select 'a' p, timestamp'2020-03-29 02:30:00' q, array(timestamp'2020-01-01 10:00:00') r"
+    )
+    found = spark_sources.collected(SparkEngine(spark), frame.toDF(one, other, "r"), "t", Options())
+    assert found.names == (one, other, "r")
+    assert [column.to_pylist() for column in found.columns] == [
+        ["a"],
+        [datetime.datetime(2020, 3, 29, 2, 30)],
+        [[datetime.datetime(2020, 1, 1, 10)]],
+    ]
+
+
+@slow
+def test_frames_are_collected_if_outputs_depend_on_them(spark: Any) -> None:
+    bad = spark.sql("select 1 / (id - id) x from range(2)")
+    good = spark.sql("select id x from range(2)")
+    rules = 'r(X) :- a(X). s(X) :- b(X). @output("r"). @output("s"). u(S) :- a(X), S = sum(X).'
+    with kgreason.spark.reason(
+        rules, {"a": [good, pa.table({"x": [5]})], "b": bad}, outputs="r", spark=spark
+    ) as found:
+        assert rows(found.frame("r")) == Counter([(0,), (1,), (5,)])
+    with pytest.raises(ProgramError, match="E541"):
+        kgreason.spark.reason(rules, {"a": bad}, outputs="u", spark=spark)
+    with pytest.raises(DataError, match="the rules know no predicate 'c'"):
+        kgreason.spark.reason(rules, {"a": bad, "c": bad}, outputs="r", spark=spark)
+    with pytest.raises(EngineError, match="DIVIDE_BY_ZERO"):
+        kgreason.spark.reason(rules, {"a": good, "b": bad}, spark=spark)
+
+
+def test_what_needs_no_spark_is_checked_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    def started(*_: object) -> None:
+        raise AssertionError("Spark was started")
+
+    monkeypatch.setattr(kgreason.spark, "SparkEngine", started)
+    with pytest.raises(ProgramError, match=r"E541(.|\n)*without --parts or Spark"):
+        kgreason.spark.reason('u(S) :- a(X), S = sum(X). @output("u").', {"a": [1]})
+    with pytest.raises(
+        EvaluationError, match=r"mentions the predicate controls\n  help: did you mean control\?"
+    ):
+        kgreason.spark.reason(CONTROL, {"own": OWN}, outputs="controls")
+    with pytest.raises(CallError, match=r"spark is a SparkSession, not 'local\[2\]'\n  help: SparkSession"):
+        kgreason.spark.reason(CONTROL, {"own": OWN}, spark="local[2]")  # type: ignore[arg-type]
+    for stopped in (Stopped(), Unconnected()):
+        with pytest.raises(CallError, match="the session of Spark has stopped\n  help: make another"):
+            kgreason.spark.reason(CONTROL, {"own": OWN}, spark=stopped)  # type: ignore[arg-type]
+    monkeypatch.setattr(kgreason.spark, "SparkEngine", lambda _: None)
+    with pytest.raises(CallError, match="the session of Spark has stopped"):
+        kgreason.spark.reason(CONTROL, {"own": SimpleNamespace(sparkSession=Stopped())})
+
+
+class Stopped:
+    """A session of Spark's own Java after `stop`."""
+
+    createDataFrame, sparkContext = None, SimpleNamespace(_jsc=None)
+
+
+class Unconnected:
+    """A session of Spark Connect after `stop`."""
+
+    createDataFrame, is_stopped = None, True
+
+
+def test_given_facts_of_derived_predicates_count_as_rules() -> None:
+    doubling = 'p(X, Z) :- p(X, Y), p(Y, Z). @output("p").'
+    assert kgreason.spark.check_division(kgreason.load(doubling), {"p": [(1, 2)]}, ["p"]) == ()
+
+
+@slow
+def test_sessions_that_run_are_taken(spark: Any) -> None:
+    spark_session.check_session(spark)
+    spark_session.check_session(spark.newSession())
+
+
 def _run(*words: str) -> int:
     try:
         return int(app(list(words)) or 0)
@@ -197,6 +327,12 @@ def _run(*words: str) -> int:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
+        (["--engine", "spark", "--out", "o", "--output", "same"], "error[E541]: same cannot be divided"),
+        (["--engine", "spark", "--out", "o", "--output", "sane"], "did you mean same?"),
+        (["--engine", "spark", "--out", "o", "--data", "owm=s3a://b/x"], "no predicate 'owm'"),
+        (["--engine", "spark", "--out", "o", "--data", "own=s3a://b/x.csv"], "'csv' is not a format"),
+        (["--engine", "spark", "--out", "o", "--output", "control"], "'own' has no data"),
+        (["--engine", "spark", "--out", "old"], "old/control exists"),
         (["--engine", "spark"], "needs --out DIR, the folder of the facts"),
         (["--engine", "spark", "--out", "o", "--parts", "3"], "--parts has no meaning with --engine spark"),
         (["--engine", "spark", "--out", "o", "--stats"], "--stats has no meaning with --engine spark"),
@@ -205,28 +341,60 @@ def _run(*words: str) -> int:
     ],
 )
 def test_commands_that_are_refused(
-    words: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    words: list[str],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    rules = tmp_path / "control.vada"
-    rules.write_text(CONTROL, encoding="utf-8")
-    assert _run("reason", "--rules", str(rules), *words) == 2
+    def started(*_: object) -> None:
+        raise AssertionError("Spark was started")
+
+    monkeypatch.setattr(spark_session, "session", started)
+    monkeypatch.chdir(tmp_path)
+    Path("old/control").mkdir(parents=True)
+    Path("control.vada").write_text(CONTROL + SAME, encoding="utf-8")
+    assert _run("reason", "--rules", "control.vada", *words) == 2
     assert said in capsys.readouterr().err
 
 
-@slow
+SAME = """
+same(X, Y) :- own(P, X, _), own(P, Y, _).
+same(X, Y) :- own(P, X, _), same(P, Q), own(Q, Y, _).
+"""
+
+
+def test_warnings_before_spark_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def absent(*_: object) -> None:
+        raise EngineError("there is no Spark")
+
+    monkeypatch.setattr(spark_session, "session", absent)
+    rules = tmp_path / "rules.vada"
+    rules.write_text(f"{SAME}r(X, Y) :- same(X, Y), X != Y.", encoding="utf-8")
+    words = ["--engine", "spark", "--out", str(tmp_path / "o"), "--data", "own=s3a://b/own.parquet"]
+    assert _run("reason", "--rules", str(rules), *words) == 2
+    said = capsys.readouterr().err
+    assert "warning[W516]: same is derived whole" in said
+    assert said.endswith("error: there is no Spark\n")
+    assert "W501" not in said
+
+
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("text", "said"),
     [
-        ("format=csv", "'csv' is not a format that is read on Spark"),
-        ("delimiter=;", "option delimiter is not known on Spark"),
-        ("columns=a,none", "there is no column 'none'\n  help: it has a, b"),
-        ("missing=null", "missing=null is not known on Spark"),
+        ("own=s3a://b/own?format=csv", "'csv' is not a format that is read on Spark\n  help: say format="),
+        ("own=s3a://key:word@b/own.db", "s3a://key:***@b/own.db: 'sqlite' is not a format"),
+        ("own=s3a://b/own?delimiter=;", "s3a://b/own: a parquet source has no option delimiter"),
+        ("own=s3a://b/own?missing=drop", "s3a://b/own: option missing cannot be 'drop'"),
+        ("été=s3a://b/own", "expected PRED=FILE"),
     ],
 )
-def test_tables_that_are_not_read(options: str, said: str, spark: Any, tmp_path: Path) -> None:
-    spark.createDataFrame([("a", "b")], "a string, b string").write.parquet(str(tmp_path / "own"))
+def test_addresses_that_are_not_read(text: str, said: str) -> None:
+    assert spark_sources.is_address(text)
     with pytest.raises(DataError) as found:
-        spark_sources.read_frame(spark, f"own=file://{tmp_path}/own?{options}")
+        spark_sources.parse_address(text)
     assert said in str(found.value)
 
 

@@ -41,7 +41,7 @@ _PLANS = 8  # plans of the first strata that are extended to the next stratum, t
 _CHOICES = 64  # choices of the places of a stratum that are examined
 
 _INDEPENDENT = "every rule of a divided recursion copies one argument of its recursive atoms to its head"
-_UNDIVIDED = "derive these predicates without --parts"
+_UNDIVIDED = "derive these predicates without --parts or Spark"
 
 
 def _divides(places: Mapping[str, Place], predicate: str) -> bool:
