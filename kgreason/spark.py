@@ -185,13 +185,18 @@ def check_new(folder: str, predicate: str) -> None:
     if place is None:
         return
     if (place / predicate).exists():
-        raise ReleaseError(f"{folder}/{predicate} exists", hint="choose another folder, or remove it first")
+        raise there_already(folder, predicate)
     above = next(path for path in (place.absolute(), *place.absolute().parents) if path.exists())
     if not (above.is_dir() and os.access(above, os.W_OK)):
         raise ReleaseError(
             f"{folder} cannot be made: {above} is not a folder that you may write to",
             hint="choose another folder",
         )
+
+
+def there_already(folder: str, predicate: str) -> ReleaseError:
+    """Error for a folder that exists."""
+    return ReleaseError(f"{folder}/{predicate} exists", hint="choose another folder, or remove it first")
 
 
 def _local(folder: str) -> Path | None:

@@ -369,6 +369,7 @@ def _reason_on_spark(
     from kgreason import spark
     from kgreason.base.progress import SILENT
     from kgreason.data.program_tables import Loader
+    from kgreason.distributed.spark_engine import SparkEngine
     from kgreason.distributed.spark_session import session
     from kgreason.distributed.spark_sources import is_address, parse_address
     from kgreason.reasoning.api import output_names
@@ -385,10 +386,13 @@ def _reason_on_spark(
         spark.check_new(out, predicate)
     warn(spark.check_division(program, read, goals), program)
     Loader(program, read, SILENT).predicates()  # before Spark starts, which takes seconds
-    running_at = session(master)
+    engine = SparkEngine(session(master))
+    for predicate in goals:
+        if engine.exists(f"{out}/{predicate}"):
+            raise spark.there_already(out, predicate)
     with terminal.progress() as bar:
         found = spark.reason(
-            program, read, spark=running_at, outputs=output or None, limits=limits, progress=bar
+            program, read, spark=engine.spark, outputs=output or None, limits=limits, progress=bar
         )
         with found:
             bar.step("Writing facts")

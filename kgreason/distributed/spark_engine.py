@@ -176,6 +176,16 @@ class SparkEngine:
         """Arrow table of a frame."""
         return self._collected(lambda _: frame)
 
+    def exists(self, address: str) -> bool:
+        """Whether there is a file or folder at an address."""
+        try:
+            self.asked(lambda: self.spark.read.text(address).schema)
+        except EngineError as error:
+            if "PATH_NOT_FOUND" in error.message:
+                return False
+            raise
+        return True
+
     def _shipped(self, work: Work[Any]) -> Shipped:
         try:
             return self._shipping.ship(work)
@@ -308,6 +318,11 @@ _REASONS = (
         "PYTHON_VERSION_MISMATCH",
         "the workers of Spark run another version of Python",
         "name a Python of the same version in PYSPARK_PYTHON",
+    ),
+    (
+        "S3AFileSystem not found",
+        "this Spark cannot read addresses s3a://",
+        "add the package org.apache.hadoop:hadoop-aws, in the version of its Hadoop (spark-submit --packages)",
     ),
     (
         "ExecutorLostFailure",

@@ -14,7 +14,7 @@ import pyarrow as pa
 from kgreason.base.errors import EngineError, MemoryLimitError
 from kgreason.base.progress import Progress
 from kgreason.distributed.spark_engine import Blocks, SparkEngine
-from kgreason.distributed.stage_work import PART, Exchanged, StageWork
+from kgreason.distributed.stage_work import ONE_MACHINE, PART, Exchanged, StageWork
 from kgreason.engine.limits import Limits, Parts
 from kgreason.engine.parts.slices import HASHES, FactFiles, Hashing
 from kgreason.engine.parts.stage_evaluation import DividedRun, Planned, StageEvaluation, Wanted
@@ -87,7 +87,7 @@ class SparkRun(DividedRun):
         kind = kinds[position] if kinds else Kind.INT
         if hashed is Kind.ANY and kind not in CODED:
             what = f"facts of {predicate} are joined with values of several types, which workers number differently"
-            raise EngineError(what, hint="derive these facts with --parts, on one machine")
+            raise EngineError(what, hint=ONE_MACHINE)
         hashing = Hashing(kind, hashed, self._symbols)
         distinct = self.division.places[predicate] != "scattered"
         name = f"{predicate}/{position}/{hashed.name}"

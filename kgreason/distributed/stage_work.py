@@ -31,6 +31,7 @@ _TYPES = {
     Kind.BOOL: pa.bool_(),
     Kind.DATE: pa.timestamp("us"),
 }
+ONE_MACHINE = "derive these facts on one machine: --parts without --engine, or kgreason.reason_in_parts"
 HOLDS = pa.schema([("holds", pa.bool_())])
 """Columns of a predicate without arguments."""
 
@@ -159,7 +160,7 @@ class StageWork:
                 what = (
                     f"strings that rules compute are in facts of {each.predicate}, which another stage reads"
                 )
-                raise EngineError(what, hint="derive these facts with --parts, on one machine")
+                raise EngineError(what, hint=ONE_MACHINE)
         tasks = task_of(each.hashing(codes[each.position]), self.later)
         order = np.argsort(tasks, kind="stable")
         bounds = np.append(np.flatnonzero(np.diff(tasks[order], prepend=-1)), len(order))

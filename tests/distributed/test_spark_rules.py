@@ -156,7 +156,7 @@ def test_errors(spark: Any) -> None:
         kgreason.spark.reason(text, {"own": many})
     assert str(found.value) == (
         "strings that rules compute are in facts of p, which another stage reads\n"
-        "  help: derive these facts with --parts, on one machine"
+        "  help: derive these facts on one machine: --parts without --engine, or kgreason.reason_in_parts"
     )
 
 
@@ -179,6 +179,13 @@ def test_command(
         )
     assert _run(*words, "--data", "own=own.csv") == 2
     assert f"{tmp_path}/derived/control exists" in capsys.readouterr().err
+    engine = SparkEngine(spark)
+    assert engine.exists(f"file://{tmp_path}/derived/control")
+    assert not engine.exists(f"file://{tmp_path}/derived/other")
+    with pytest.raises(
+        EngineError, match=r"this Spark cannot read addresses s3a://\n  help: add the package"
+    ):
+        engine.exists("s3a://lake/own")
     percent = spark.createDataFrame(
         [(w * 100, b, a, None) for a, b, w in OWN] + [(1.0, "x", None, 1)],
         "w double, b string, a string, z int",
