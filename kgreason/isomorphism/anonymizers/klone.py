@@ -128,9 +128,11 @@ class Klone:
         placed = exchanged(placed, n, k, np.argsort(order))
         tree = connect_components(graph, k, placed, rng)
         tied = np.append(placed[0], tree[0]), np.append(placed[1], tree[1])
-        (source, target), new = copy_ties(graph, k, tied, bounds, rng, symmetric=symmetric, lift=kept is None)
-        source, target = (ends + already * (ends >= n * k) for ends in (source, target))
-        return exchanged((np.append(source, tree[0]), np.append(target, tree[1])), n, k, order), already + new
+        ties, new = copy_ties(graph, k, tied, bounds, rng, symmetric=symmetric, lift=kept is None)
+        if already:
+            ties = ties[0] + already * (ties[0] >= n * k), ties[1] + already * (ties[1] >= n * k)
+        ties = np.append(ties[0], tree[0]), np.append(ties[1], tree[1])
+        return exchanged(ties, n, k, order), already + new
 
 
 def _placed(kept: Kept | None, *, symmetric: bool) -> Pairs:
