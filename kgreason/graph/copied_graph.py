@@ -1,7 +1,7 @@
 """Several copies of a graph and edges between them, of which one copy and the further edges are held.
 
-With three copies and their ties, an edge of the graph occurs almost five times, and each time takes 24 bytes: KLONE
-needs 58 bytes an edge of the graph this way, and 153 if it holds the whole graph.
+An edge takes 24 bytes. Three copies and their ties have almost five times as many edges as the graph: the result of
+KLONE holds 59 bytes for each edge of the graph this way, and 153 with all edges (random graph of 10^7 edges, k = 3).
 """
 
 from __future__ import annotations

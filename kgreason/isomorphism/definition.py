@@ -153,8 +153,9 @@ class Augmented:
     Attributes
     ----------
     made
-        Vertices 0 .. n-1 are the originals in their order, the others are synthetic. In each relation the remaining
-        original edges come first, in their order: all of them, unless the guarantee says otherwise.
+        The graph, which may hold its copies as one. Vertices 0 .. n-1 are the originals in their order, the others are
+        synthetic. In each relation the remaining original edges come first, in their order: all of them, unless the
+        guarantee says otherwise.
     guarantee
         Guarantee of the algorithm.
     figures
@@ -185,7 +186,7 @@ class Augmented:
 
     @property
     def graph(self) -> KnowledgeGraph:
-        """The augmented graph with all its edges, which are made here if copies are held as one."""
+        """The graph with all its edges, which are made with each access if `made` holds copies as one."""
         return self.made if isinstance(self.made, KnowledgeGraph) else self.made.whole()
 
 

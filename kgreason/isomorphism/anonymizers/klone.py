@@ -82,6 +82,7 @@ class Klone:
             made = copied.with_ties(noising.synthetic_weights(copied.relations, fixed, rng, alike=self.k))
         else:  # weights depend on each other, and on the rules
             made = copied.whole()
+            del copied  # held as well, it would take more
             if kept is not None:
                 made = noising.again(made, own, _in_copies(redrawn, self.k, graph.n), rng)
             made = noising.synthetic(made, fixed, rng, progress, alike=self.k)
