@@ -104,7 +104,7 @@ def large(kind: str, n: int) -> None:
     peak = getrusage(RUSAGE_SELF).ru_maxrss / 1e6
     print(
         f"  {taken:.1f} s ({cpu:.1f} s of processors, making the graph included), at most {peak:.1f} GB; "
-        f"{augmented.graph.n:,} vertices, {augmented.graph.m:,} edges, "
+        f"{augmented.made.n:,} vertices, {augmented.made.m:,} edges, "
         f"{figures['synthetic_edges']:,} synthetic, {figures['new_vertices']} new vertices"
     )
 

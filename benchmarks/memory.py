@@ -8,7 +8,7 @@ its result; both in bytes for each edge of the input. Loading the machine code o
 The steps are: `adjacency`, for the enumeration of subgraphs; `plain`, the same without kinds of edges; `scipy`, with
 which they compare, a symmetric sparse matrix of the same edges; `control` and `reach`, all up to the walks of a
 recursion, from the facts on, with those of the rules that are not recursive; and `klone`, with k = 3, from the graph to
-the augmented one, which holds 24 B for each of more than three times the edges.
+the augmented one, of which one copy and the edges between copies are held.
 """
 
 from __future__ import annotations

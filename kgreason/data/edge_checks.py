@@ -169,18 +169,28 @@ def note_sums(
 
 
 class Titles(NamedTuple):
-    """Column names of a predicate in a table; if `doubtful`, they may be data."""
+    """Column names of a predicate in a table; if `doubtful`, they may be data.
+
+    `file`, `line` and `memory` are those of the `Raw` table, which is not held for them.
+    """
 
     names: tuple[str, ...]
-    raw: Raw
+    file: str
+    line: int | None
+    memory: bool
     doubtful: bool
+
+    @classmethod
+    def of(cls, names: tuple[str, ...], raw: Raw, *, doubtful: bool = False) -> Titles:
+        """Names of columns of a table."""
+        return cls(names, raw.file, raw.title_line, raw.memory, doubtful)
 
 
 def published(found: Sequence[Titles], arity: int) -> tuple[str, ...]:
     """First undoubted column names; a percentage column of weights is renamed to ``share``.
 
     >>> read = Raw("own.csv", ("owner", "company", "percent"), (), lambda row: row)
-    >>> published([Titles(read.names, read, False)], 3)
+    >>> published([Titles.of(read.names, read)], 3)
     ('owner', 'company', 'share')
     """
     names = next(
@@ -198,9 +208,9 @@ def check_titles(titles: Titles, labels: frozenset[str]) -> None:
     those of them that equal a column name.
     """
     for name in titles.names:
-        number = not titles.raw.memory and NUMBER.fullmatch(name)  # default names of columns in memory
+        number = not titles.memory and NUMBER.fullmatch(name)  # default names of columns in memory
         what = "a vertex" if name in labels else "a number" if number else None
-        file, line = titles.raw.file, titles.raw.title_line
+        file, line = titles.file, titles.line
         if what and line is None:
             raise DataError(file, f"the column {name!r} has the name of {what}", hint="rename the column")
         if what:

@@ -173,14 +173,16 @@ def load_graph(program: CheckedProgram, data: Data, progress: Progress = SILENT)
         codes += [*(given.joined()[:1] if given else ()), loader.symbols.encode([*map(str, names[0])])]
     relations, titles = {}, tuple[Titles, ...]()
     for edge in program.edges:
-        given = loaded[edge]
+        given = loaded.pop(edge)
         columns = loader.unique(edge, given.joined()) if given else ()
         columns = _examined(program, loader, edge, columns, given.parts if given else (), strict=True)
         found = given.titles if given else ()
+        del given  # the text of a table is larger than its columns
         weight = columns[2].view(np.float64) if len(columns) > 2 else None
         relations[edge] = Relation(columns[0], columns[1], weight, published(found, len(columns)))
         codes.append(np.stack(columns[:2], axis=1).reshape(-1))
         titles += found
+    memory.give_back()
     graph = _numbered(np.concatenate(codes), relations, loader.symbols)
     known = frozenset(name for title in titles for name in title.names)
     labels = known.intersection(map(str.strip, graph.labels.tolist())) if titles else known

@@ -164,7 +164,7 @@ class Loader:
         for part in parts:
             self._note_isolated(predicate, part)
         named = [t for t in tables if t.raw.named and t.names]
-        titles = tuple(Titles(t.names, t.raw, self._doubtful(t.raw, shape)) for t in named)
+        titles = tuple(Titles.of(t.names, t.raw, doubtful=self._doubtful(t.raw, shape)) for t in named)
         names = tables[0].names if tables else ()
         coded = tuple(Kind.ANY if p in nulls else k for p, k in enumerate(known))
         return Loaded(coded, parts, titles, names, _numbered(tables, shape))

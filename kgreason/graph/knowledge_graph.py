@@ -117,6 +117,28 @@ class Relation:
         return Relation(self.source[rows], self.target[rows], weight, self.columns)
 
 
+class Columns(Protocol):
+    """Columns of edges, as `Relation` holds them; they may be made anew with each access."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def source(self) -> Vertices:
+        """Vertex numbers, int64, shape (m,)."""
+
+    @property
+    def target(self) -> Vertices:
+        """Vertex numbers, int64, shape (m,)."""
+
+    @property
+    def weight(self) -> Weights | None:
+        """float64, shape (m,), or `None`."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Column names, for writing."""
+
+
 @dataclass(frozen=True, eq=False)
 class KnowledgeGraph(Displayed):
     """Immutable graph on the vertices 0 .. n-1.
@@ -211,11 +233,11 @@ class KnowledgeGraph(Displayed):
 
     def in_degree(self) -> Vertices:
         """In-degree of each vertex over all relations, shape (n,)."""
-        return _counts(self.ends[1], self.n)
+        return counts(self.ends[1], self.n)
 
     def out_degree(self) -> Vertices:
         """Out-degree of each vertex over all relations, shape (n,)."""
-        return _counts(self.ends[0], self.n)
+        return counts(self.ends[0], self.n)
 
     def components(self) -> tuple[int, Vertices]:
         """Weakly connected components: their number and the component of each vertex, shape (n,)."""
@@ -246,12 +268,20 @@ class KnowledgeGraph(Displayed):
         return replace(self, relations={**self.relations, **changed})
 
 
-def _counts(ends: Vertices, n: int) -> Vertices:
-    """Number of ends at each vertex; piece by piece, because `numpy.bincount` copies arrays that are read-only."""
-    counts, piece = np.zeros(n, dtype=np.int64), max(n, PIECE)
+def counts(ends: Vertices, n: int) -> Vertices:
+    """Number of ends at each of n vertices; piece by piece, as `numpy.bincount` copies arrays that are read-only."""
+    found, piece = np.zeros(n, dtype=np.int64), max(n, PIECE)
     for start in range(0, len(ends), piece):
-        counts += np.bincount(ends[start : start + piece], minlength=n)
-    return counts
+        found += np.bincount(ends[start : start + piece], minlength=n)
+    return found
+
+
+def labels_with_synthetic(graph: KnowledgeGraph, count: int) -> npt.NDArray[np.object_]:
+    """Labels of a graph, and those of new vertices: internal ones, as a release has labels of its own."""
+    mark = "new"
+    while count and any(label.startswith(mark) for label in graph.labels.tolist()):
+        mark += "'"
+    return np.concatenate([graph.labels, np.array([f"{mark}{i}" for i in range(count)], dtype=object)])
 
 
 def _distinct(relation: Relation) -> Relation:
@@ -322,11 +352,12 @@ def beside(one: KnowledgeGraph, other: KnowledgeGraph) -> KnowledgeGraph:
     >>> beside(graph, graph).ends
     (array([0, 2]), array([1, 3]))
     """
-    relations = {name: _joined(r, other.relations[name], one.n) for name, r in one.relations.items()}
+    relations = {name: joined(r, other.relations[name], one.n) for name, r in one.relations.items()}
     return KnowledgeGraph(np.concatenate([one.labels, other.labels]), relations)
 
 
-def _joined(one: Relation, other: Relation, shift: int) -> Relation:
+def joined(one: Relation, other: Relation, shift: int = 0) -> Relation:
+    """Edges of one relation, then those of another, whose vertices are `shift` higher; with weights if both have."""
     source = np.concatenate([one.source, other.source + shift])
     target = np.concatenate([one.target, other.target + shift])
     both = one.weight is not None and other.weight is not None

@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 Ints = npt.NDArray[np.int64]
 
-_MANY = 1 << 16  # wanted keys that are sorted before the look-up, as random access to long arrays is slow
+# If there are so many keys, so many wanted ones are sorted before the look-up: random access to long arrays is slow.
+_MANY = 1 << 16
 _WORD = 1 << 62
 
 
@@ -27,6 +28,20 @@ def distinct(values: Ints) -> Ints:
     """
     values = np.sort(values, axis=None)
     found: Ints = values[np.append(True, values[1:] != values[:-1])[: len(values)]]
+    return found
+
+
+def repeated(keys: Ints) -> npt.NDArray[np.bool_]:
+    """Mark all but the first occurrence of each key.
+
+    Examples
+    --------
+    >>> repeated(np.array([3, 1, 3, 3])).tolist()
+    [False, False, True, True]
+    """
+    order = np.argsort(keys, kind="stable")
+    found, ordered = np.zeros(len(keys), dtype=np.bool_), keys[order]
+    found[order[1:]] = ordered[1:] == ordered[:-1]
     return found
 
 
@@ -116,7 +131,7 @@ def places(keys: Ints, wanted: Ints) -> tuple[Ints, npt.NDArray[np.bool_]]:
     """
     if not len(keys):
         return np.zeros(wanted.shape, dtype=np.int64), np.zeros(wanted.shape, dtype=np.bool_)
-    if wanted.ndim > 1 or len(wanted) < _MANY:
+    if wanted.ndim > 1 or min(len(keys), len(wanted)) < _MANY:
         at = np.searchsorted(keys, wanted)
     else:
         order = np.argsort(wanted)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from kgreason.base.progress import Progress
 from kgreason.base.records import record
+from kgreason.graph.copied_graph import CopiedGraph
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
 from kgreason.isomorphism.settings import Further, Model
 from kgreason.language.check.checked_program import CheckedProgram
@@ -151,9 +152,10 @@ class Augmented:
 
     Attributes
     ----------
-    graph
-        Vertices 0 .. n-1 are the originals in their order, the others are synthetic. In each relation the remaining
-        original edges come first, in their order: all of them, unless the guarantee says otherwise.
+    made
+        The graph, which may hold its copies as one. Vertices 0 .. n-1 are the originals in their order, the others are
+        synthetic. In each relation the remaining original edges come first, in their order: all of them, unless the
+        guarantee says otherwise.
     guarantee
         Guarantee of the algorithm.
     figures
@@ -172,7 +174,7 @@ class Augmented:
         Number in the series of each synthetic vertex, int64, from 1; `None`: they are copies, or the first ones.
     """
 
-    graph: KnowledgeGraph
+    made: KnowledgeGraph | CopiedGraph
     guarantee: Guarantee
     figures: Mapping[str, float] = field(default_factory=dict)
     originals: int | None = None
@@ -181,6 +183,11 @@ class Augmented:
     answers: Mapping[str, Vertices] = field(default_factory=dict)
     plans: Sequence[Plan] = ()
     serials: Vertices | None = None
+
+    @property
+    def graph(self) -> KnowledgeGraph:
+        """The graph with all its edges, which are made with each access if `made` holds copies as one."""
+        return self.made if isinstance(self.made, KnowledgeGraph) else self.made.whole()
 
 
 @record

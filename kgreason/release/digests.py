@@ -237,6 +237,7 @@ def imprint_of(data: bytes, *, lines: bool = True) -> dict[str, str | int]:
     if not lines:
         return {"sha256": whole, "bytes": len(data)}
     found = _lines(_decoded(data)[0])
+    del data  # as large as the lines
     title = found[0].as_py() if len(found) else ""
     kind = "weights" if title.count(_separator(found)) == 2 else "text"
     return {

@@ -71,7 +71,7 @@ def _spelled(words: npt.NDArray[np.uint64]) -> list[str]:
 
 def permutation(count: int, rng: np.random.Generator | None) -> Vertices:
     """Random permutation of 0 .. count-1, int64."""
-    return np.argsort(_words(count, rng), kind="stable").astype(np.int64)
+    return np.argsort(_words(count, rng), kind="stable").astype(np.int64, copy=False)
 
 
 def _words(count: int, rng: np.random.Generator | None) -> npt.NDArray[np.uint64]:

@@ -15,6 +15,7 @@ from kgreason.graph.sorted_keys import (
     looked_up,
     places,
     ranks,
+    repeated,
     row_numbers,
     sorted_rows,
 )
@@ -40,6 +41,13 @@ def test_rows(rows: list[tuple[int, int, int]]) -> None:
     ordered = sorted(set(rows))
     assert list(zip(*sorted_rows(columns).tolist(), strict=True)) == ordered
     assert row_numbers(columns).tolist() == [ordered.index(row) for row in rows]
+
+
+@settings(max_examples=inputs(100), deadline=None)
+@given(keys=st.lists(VALUES))
+def test_all_but_the_first_of_equal_keys_are_repeated(keys: list[int]) -> None:
+    found = repeated(np.array(keys, dtype=np.int64))
+    assert found.tolist() == [key in keys[:i] for i, key in enumerate(keys)]
 
 
 @pytest.mark.parametrize("many", [0, 1 << 16])

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from kgreason.base.progress import SILENT
-from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
+from kgreason.graph.copied_graph import CopiedGraph
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, joined
 from kgreason.isomorphism.anonymizers.answer_loss import Answers, Judge, Judged, Repair, Rows
-from kgreason.isomorphism.anonymizers.weight_density import GRID
+from kgreason.isomorphism.anonymizers.weight_density import GRID, in_units, weights_of
 from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
 from kgreason.language.check.program_checker import load_text
 from tests.graphs import build
@@ -168,18 +169,45 @@ def test_synthetic_weights_are_drawn_again_where_sums_have_no_bound(bounded: boo
     graph = build(41, [(i, i + 1, 0.1 + i / 100) for i in range(40)])
     noising = WeightNoising.fit(graph, SUMS if bounded else load_text(FREE_PRODUCT), 1)
     rng = np.random.default_rng(0)
-    new = noising.originals(rng, SILENT).relations["own"].weight
-    assert new is not None
-    present = np.rint(new * GRID).astype(np.int64)
+    new = noising.originals(rng, SILENT).relations["own"]
+    present = in_units(weights_of(new))
+    more = joined(new, new.take(np.arange(31)))
     for alike in (1, 2):
-        drawn = noising._like("own", new, 31, alike, rng)
+        drawn = noising._like("own", more, 40, alike, rng)
         assert len(drawn) == 31
         assert np.isin(drawn, present).all() == bounded
         if not bounded and alike == 2:
             values, often = np.unique(drawn[~np.isin(drawn, present)], return_counts=True)
             assert len(values)
             assert (often % 2 == 0).all()
-    assert not len(noising._like("own", new, 0, 1, rng))
+    assert not len(noising._like("own", new, 40, 1, rng))
+
+
+BOUNDED = '@edge("own"). @incoming_sum("own", 9.0). @derived("d"). d(X,Y) :- own(X,Y,W).'
+
+
+@pytest.mark.parametrize("rules", [FREE_PRODUCT, BOUNDED])
+@pytest.mark.parametrize("constant", [False, True])
+def test_ties_get_the_weights_that_they_get_in_the_whole_graph(rules: str, constant: bool) -> None:
+    graph = build(41, [(i, i + 1, 0.5 if constant else 0.1 + i / 100) for i in range(40)])
+    made = []
+    for whole in (False, True):
+        rng = np.random.default_rng(0)
+        noising = WeightNoising.fit(graph, load_text(rules), 1)
+        ends = rng.permutation(82)
+        tie = Relation(ends[:41], ends[41:], np.zeros(41))
+        copied = CopiedGraph(noising.originals(rng, SILENT), 2, 82, {"own": tie})
+        assert not noising.lowered
+        fixed = {"own": 80}
+        if whole:
+            made.append(noising.synthetic(copied.whole(), fixed, rng, SILENT, alike=2))
+        else:
+            made.append(
+                copied.with_ties(noising.synthetic_weights(copied.relations, fixed, rng, alike=2)).whole()
+            )
+    one, other = (weights_of(graph.relations["own"]) for graph in made)
+    assert np.array_equal(one, other)
+    assert one.min() > 0
 
 
 def test_further_draws_take_each_edge_equally_often_and_on_its_side_of_the_cut() -> None:

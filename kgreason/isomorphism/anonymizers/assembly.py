@@ -10,7 +10,15 @@ import numpy.typing as npt
 
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.records import record
-from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices, Weights
+from kgreason.graph.copied_graph import CopiedGraph
+from kgreason.graph.knowledge_graph import (
+    Columns,
+    KnowledgeGraph,
+    Relation,
+    Vertices,
+    Weights,
+    labels_with_synthetic,
+)
 from kgreason.isomorphism.definition import Augmented, Release
 from kgreason.isomorphism.settings import MAX_VERTICES
 from kgreason.release.mapping import fresh_labels, numbers, permutation
@@ -28,42 +36,6 @@ class Edges:
 
     def __len__(self) -> int:
         return len(self.source)
-
-
-@record(eq=False)
-class CopiedEdges:
-    """Copies 1 to k - 1 of the edges of a relation between n vertices, then further edges; made column by column."""
-
-    relation: Relation
-    k: int
-    n: int
-    more: Edges | Relation | None = None
-
-    def __len__(self) -> int:
-        return (self.k - 1) * len(self.relation) + (0 if self.more is None else len(self.more))
-
-    @property
-    def source(self) -> Vertices:
-        """Sources; vertex v of copy i has number ``i * n + v``."""
-        return self._copied(self.relation.source, None if self.more is None else self.more.source)
-
-    @property
-    def target(self) -> Vertices:
-        """Targets."""
-        return self._copied(self.relation.target, None if self.more is None else self.more.target)
-
-    @property
-    def weight(self) -> Weights | None:
-        """Weights, if the edges have some."""
-        weight = self.relation.weight
-        if weight is None or self.more is None:
-            return None if weight is None else np.tile(weight, self.k - 1)
-        more = self.more.weight
-        return np.concatenate([np.tile(weight, self.k - 1), *([] if more is None else [more])])
-
-    def _copied(self, ends: Vertices, more: Vertices | None) -> Vertices:
-        copied = (np.arange(1, self.k)[:, None] * self.n + ends).reshape(-1)
-        return copied if more is None else np.append(copied, more)
 
 
 def is_symmetric(graph: KnowledgeGraph) -> bool:
@@ -89,18 +61,10 @@ def both_ways(edges: Pairs) -> Pairs:
     return np.concatenate(edges), np.concatenate(edges[::-1])
 
 
-def labels_with_synthetic(graph: KnowledgeGraph, count: int) -> npt.NDArray[np.object_]:
-    """Labels of a graph and internal labels of new vertices; `publish` replaces all labels."""
-    mark = "new"
-    while count and any(label.startswith(mark) for label in graph.labels.tolist()):
-        mark += "'"
-    return np.concatenate([graph.labels, np.array([f"{mark}{i}" for i in range(count)], dtype=object)])
-
-
 def assemble(
     graph: KnowledgeGraph,
     n: int,
-    copies: Mapping[str, Edges | CopiedEdges],
+    copies: Mapping[str, Edges],
     synthetic: Pairs,
     rng: np.random.Generator,
     *,
@@ -108,8 +72,34 @@ def assemble(
 ) -> tuple[KnowledgeGraph, dict[str, int]]:
     """Add vertices up to the number n, copied edges, and synthetic edges, if `symmetric` with their reverses.
 
-    Each synthetic edge is assigned to a random relation, in proportion to the sizes of the relations; its weight is 0
-    until it is drawn. Also returns for each relation the number of leading edges that are originals or copies.
+    The weight of a synthetic edge, whose relation is random (see `assigned`), is 0 until it is drawn. Also returns for
+    each relation the number of leading edges that are originals or copies.
+
+    Raises
+    ------
+    AnonymizationError
+        If there are synthetic edges but no relation.
+    """
+    ties, relations, fixed = assigned(graph, synthetic, rng, symmetric=symmetric), {}, {}
+    for name, own in graph.relations.items():
+        parts: list[Relation | Edges] = [own, copies[name]] if name in copies else [own]
+        fixed[name] = sum(len(part) for part in parts)
+        parts.append(Edges(*ties[name], np.zeros(len(ties[name][0]))))
+        relations[name] = replace(
+            own,
+            source=np.concatenate([part.source for part in parts]),
+            target=np.concatenate([part.target for part in parts]),
+            weight=None
+            if own.weight is None
+            else np.concatenate([part.weight for part in parts if part.weight is not None]),
+        )
+    return KnowledgeGraph(labels_with_synthetic(graph, n - graph.n), relations), fixed
+
+
+def assigned(
+    graph: KnowledgeGraph, synthetic: Pairs, rng: np.random.Generator, *, symmetric: bool = False
+) -> dict[str, Pairs]:
+    """Assign synthetic edges to random relations in proportion to their sizes, if `symmetric` with their reverses.
 
     Raises
     ------
@@ -123,24 +113,8 @@ def assemble(
             hint="name the predicate of its edges with @edge",
         )
     of = _proportional(graph, len(synthetic[0]), rng)
-    relations, fixed = {}, {}
-    for number, name in enumerate(names):
-        own = graph.relations[name]
-        parts: list[Relation | Edges | CopiedEdges] = [own, copies[name]] if name in copies else [own]
-        fixed[name] = sum(len(part) for part in parts)
-        starts, stops = _chosen(synthetic, of == number)
-        if symmetric:
-            starts, stops = both_ways((starts, stops))
-        parts.append(Edges(starts, stops, np.zeros(len(starts))))
-        relations[name] = replace(
-            own,
-            source=np.concatenate([part.source for part in parts]),
-            target=np.concatenate([part.target for part in parts]),
-            weight=None
-            if own.weight is None
-            else np.concatenate([part.weight for part in parts if part.weight is not None]),
-        )
-    return KnowledgeGraph(labels_with_synthetic(graph, n - graph.n), relations), fixed
+    found = {name: _chosen(synthetic, of == number) for number, name in enumerate(names)}
+    return {name: both_ways(ends) for name, ends in found.items()} if symmetric else found
 
 
 def _chosen(edges: Pairs, chosen: npt.NDArray[np.bool_]) -> Pairs:
@@ -174,7 +148,7 @@ def publish(
     >>> release.graph.n, release.mapping.shape, {len(label) for label in release.graph.labels}
     (3, (2,), {10})
     """
-    graph = augmented.graph
+    graph = augmented.made
     number = permutation(graph.n, rng)
     relations = {name: _shuffled(r, number, rng) for name, r in graph.relations.items()}
     labels = numbers(graph.n) if avoid_labels is None else fresh_labels(graph.n, rng, avoid_labels)
@@ -197,12 +171,11 @@ def publish(
     return Release(published, number[:originals], *found)
 
 
-def _shuffled(relation: Relation, number: Vertices, rng: np.random.Generator | None) -> Relation:
+def _shuffled(relation: Columns, number: Vertices, rng: np.random.Generator | None) -> Relation:
     rows = permutation(len(relation), rng)
-    weight = None if relation.weight is None else relation.weight[rows]
-    return replace(
-        relation, source=number[relation.source[rows]], target=number[relation.target[rows]], weight=weight
-    )
+    source, target = (number[getattr(relation, ends)[rows]] for ends in ("source", "target"))
+    weight = relation.weight
+    return Relation(source, target, None if weight is None else weight[rows], relation.columns)
 
 
 def check_vertices(count: int) -> None:
@@ -214,7 +187,7 @@ def check_vertices(count: int) -> None:
         )
 
 
-def check_diversity(graph: KnowledgeGraph, buckets: Iterable[Vertices]) -> None:
+def check_diversity(graph: KnowledgeGraph | CopiedGraph, buckets: Iterable[Vertices]) -> None:
     """Check the postcondition that images are disjoint and differ in in- and in out-degree.
 
     Each bucket is a set of mutual images, shape (k, vertices), position by position. A `RuntimeError` is a defect of

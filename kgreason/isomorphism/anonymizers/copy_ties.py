@@ -40,24 +40,20 @@ def copy_ties(
     later. The `bounds` are those of the incoming sums by relation. Unless `lift`, there are no lifts.
     """
     within = np.maximum(*placed) < graph.n * k
-    between = placed[0][within], placed[1][within]
-    lifted: Pairs = (between[0][:0], between[1][:0])
+    existing = placed[0][within], placed[1][within]
+    already = len(existing[0])
     if lift:
-        lifted = lifts(graph, k, between, bounds, rng, symmetric=symmetric)
-    ties, existing = _joined(placed, lifted), _joined(between, lifted)
-    chosen = chosen_degrees(graph, k, ties, rng, symmetric=symmetric)
-    now = _degrees(graph, k, ties, symmetric=symmetric)
-    missing = chosen[0] - now[0], chosen[1] - now[1]
-    plain: Pairs = (lifted[0][:0], lifted[1][:0])
+        existing = _joined(existing, lifts(graph, k, existing, bounds, rng, symmetric=symmetric))
+    missing = _missing(graph, k, _joined(placed, _after(existing, already)), rng, symmetric=symmetric)
     if symmetric:  # a vertex has one degree, and each edge that it lacks is directed at random
         missing = halves(missing[0], rng)
     else:
         plain = _between_implausible(graph, missing, existing, rng)
-        used = [_counts(ends, graph.n, k) for ends in plain]
-        missing = missing[0] - used[0], missing[1] - used[1]
+        existing = _joined(existing, plain)
+        missing = missing[0] - _counts(plain[0], graph.n, k), missing[1] - _counts(plain[1], graph.n, k)
     usual = graph.m / max(graph.n, 1)
-    rest, new = partnered(missing, _joined(existing, plain), usual, rng, symmetric=symmetric)
-    return _joined(lifted, plain, rest), new
+    rest, new = partnered(missing, existing, usual, rng, symmetric=symmetric)
+    return _joined(_after(existing, already), rest), new
 
 
 def lifts(
@@ -77,29 +73,39 @@ def lifts(
     lifted.
     """
     n, outer, inner = graph.n, graph.out_degree(), graph.in_degree()
-    edges = distinct(graph.ends[0] * n + graph.ends[1])
-    source, target = np.divmod(edges, max(n, 1))
+    keys = distinct(graph.ends[0] * n + graph.ends[1])
+    already = places(keys, placed[0] % max(n, 1) * n + placed[1] % max(n, 1))[1].sum()
+    source, target = np.divmod(keys, max(n, 1))
+    del keys  # as large as the graph
     if symmetric:
         source, target = source[source < target], target[source < target]
     first = rng.random(n) * (outer + inner) < outer
     crossing = np.flatnonzero(first[source] != first[target])
     implausible = max((outer == 0).sum(), (inner == 0).sum()) * (k - 1) / 2  # for each copy
     most = SHARE * len(source) + MOST * implausible
-    already = places(edges, placed[0] % max(n, 1) * n + placed[1] % max(n, 1))[1].sum()
     wanted = int(np.clip(len(crossing), LEAST * implausible, most))
     wanted = min(wanted, _room(graph, bounds)) - int(already) // k
-    found: list[Pairs] = [(source[:0], target[:0])]
+    found: list[Pairs] = [(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))]
     for step in range(1, k):
         some = rng.permutation(crossing)[: max(wanted, 0)]
         wanted -= len(some)
-        u, v = (np.repeat(ends[some], k) for ends in (source, target))
-        copy = np.tile(np.arange(k), len(some))
-        of = [np.where(first[ends], copy, (copy + step) % k) for ends in (u, v)]
-        found.append((of[0] * n + u, of[1] * n + v))
+        found.append(_to_next(source[some], target[some], first, step, k))
+    del source, target, crossing
     made, size = _joined(*found), n * k
+    del found
     ends = both_ways(placed) if symmetric else placed
     again = places(distinct(ends[0] * size + ends[1]), made[0] * size + made[1])[1]
-    return made[0][~again], made[1][~again]
+    return made if not again.any() else (made[0][~again], made[1][~again])
+
+
+def _to_next(source: Vertices, target: Vertices, first: npt.NDArray[np.bool_], step: int, k: int) -> Pairs:
+    """Lifts of each edge from all copies of its end on the `first` side to the copies that are `step` further."""
+    copy = np.tile(np.arange(k), len(source))
+    made = []
+    for ends in (source, target):
+        of = copy + step * np.repeat(~first[ends], k)
+        made.append(of % k * len(first) + np.repeat(ends, k))
+    return made[0], made[1]
 
 
 def _room(graph: KnowledgeGraph, bounds: Mapping[str, float]) -> int:
@@ -121,6 +127,11 @@ def _joined(*ties: Pairs) -> Pairs:
     return source, target
 
 
+def _after(ties: Pairs, count: int) -> Pairs:
+    """All but the first ties."""
+    return ties[0][count:], ties[1][count:]
+
+
 def _counts(ends: Vertices, n: int, k: int) -> Degrees:
     """Number of ends at each vertex and copy, without new vertices; shape (n, k)."""
     return np.bincount(ends[ends < n * k], minlength=n * k).reshape(k, n).T
@@ -130,6 +141,15 @@ def _degrees(graph: KnowledgeGraph, k: int, ties: Pairs, *, symmetric: bool) -> 
     """Out- and in-degrees of the copies of vertices, shape (n, k)."""
     outer, inner = (_counts(ends, graph.n, k) for ends in (both_ways(ties) if symmetric else ties))
     return graph.out_degree()[:, None] + outer, graph.in_degree()[:, None] + inner
+
+
+def _missing(
+    graph: KnowledgeGraph, k: int, ties: Pairs, rng: np.random.Generator, *, symmetric: bool
+) -> tuple[Degrees, Degrees]:
+    """Out- and in-degrees that the copies of vertices lack, shape (n, k)."""
+    chosen = chosen_degrees(graph, k, ties, rng, symmetric=symmetric)
+    now = _degrees(graph, k, ties, symmetric=symmetric)
+    return chosen[0] - now[0], chosen[1] - now[1]
 
 
 def chosen_degrees(

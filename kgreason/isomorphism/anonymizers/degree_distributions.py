@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import Vertices
-from kgreason.graph.sorted_keys import distinct, places
+from kgreason.graph.sorted_keys import distinct, places, repeated
 from kgreason.isomorphism.anonymizers.assembly import Pairs
 
 _ROUNDS = 100  # of swaps of targets
@@ -186,9 +186,7 @@ def _separate(
 
 def _clashes(keys: Vertices, existing: Vertices) -> npt.NDArray[np.bool_]:
     """Mark repeated keys, and those among the existing ones, which are distinct and ascend."""
-    repeated = np.ones(len(keys), dtype=np.bool_)
-    repeated[np.unique(keys, return_index=True)[1]] = False
-    return repeated | places(existing, keys)[1]
+    return repeated(keys) | places(existing, keys)[1]
 
 
 def halves(missing: Degrees, rng: np.random.Generator) -> tuple[Degrees, Degrees]:

@@ -43,12 +43,13 @@ class WithFurther:
     ) -> Augmented:
         """Augment a graph, and add what the further guarantees need; no attacked subgraph or image changes."""
         made = self.inner.augment(graph, rules, rng, progress)
-        symmetric = is_symmetric(graph) and is_symmetric(made.graph)
-        step = _Step(made, self.k, WeightNoising.fit(graph, rules, 1), rng, progress, symmetric)
+        whole = made.graph
+        symmetric = is_symmetric(graph) and is_symmetric(whole)
+        step = _Step(whole, made.copies, self.k, WeightNoising.fit(graph, rules, 1), rng, progress, symmetric)
         found = None if "neighbours" in self.further else step.frequent()
         found = step.covered() if found is None else found
-        more = {"vertices_added": found.n - made.graph.n, "edges_added": found.m - made.graph.m}
-        if found is not made.graph:
+        more = {"vertices_added": found.n - whole.n, "edges_added": found.m - whole.m}
+        if found is not whole:
             added = f"{more['vertices_added']:,} vertices and {more['edges_added']:,} edges"
             progress.note(f"{added} more protect {' and '.join(KNOWN[one] for one in self.further)}")
         figures = {
@@ -56,14 +57,15 @@ class WithFurther:
             **{name: made.figures.get(name, 0) + count for name, count in more.items()},
         }
         guarantee = replace(made.guarantee, further=self.further)
-        return replace(made, graph=found, guarantee=guarantee, figures=figures, serials=None)
+        return replace(made, made=found, guarantee=guarantee, figures=figures, serials=None)
 
 
 @record(eq=False)
 class _Step:
     """An augmented graph, to which vertices and edges are added."""
 
-    made: Augmented
+    graph: KnowledgeGraph
+    copies: Vertices | None
     k: int
     noising: WeightNoising
     rng: np.random.Generator
@@ -72,7 +74,7 @@ class _Step:
 
     def frequent(self) -> KnowledgeGraph | None:
         """Graph in which at least k vertices have each pair of degrees; `None` if copies of the graph add less."""
-        graph, copies = self.made.graph, self.made.copies
+        graph, copies = self.graph, self.copies
         fits: Fits = _never
         degrees = graph.in_degree(), graph.out_degree()
         promised = list[int](), list[int]()
@@ -94,7 +96,7 @@ class _Step:
 
     def _added(self, found: Filled) -> int:
         """Number of added vertices and edges."""
-        return len(found.inner) - self.made.graph.n + len(found.edges[0]) * (1 + self.symmetric)
+        return len(found.inner) - self.graph.n + len(found.edges[0]) * (1 + self.symmetric)
 
     def covered(self) -> KnowledgeGraph:
         """K copies of the graph in a ring, in which each copy of a vertex has edges to its own and the next new vertex.
@@ -102,7 +104,7 @@ class _Step:
         The vertex has the greatest out-degree: no vertex has its new degree, so images still differ in degree. The new
         vertices have incoming edges only (in a symmetric graph, both kinds), so no path leads from copy to copy.
         """
-        graph, k = self.made.graph, self.k
+        graph, k = self.graph, self.k
         check_vertices(k * (graph.n + 1))
         self.progress.step("Copying the release")
         hub, new, size = int(graph.out_degree().argmax()), graph.n, graph.n + 1

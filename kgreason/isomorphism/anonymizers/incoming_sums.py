@@ -18,7 +18,7 @@ from kgreason.base.errors import AnonymizationError
 from kgreason.base.progress import Progress
 from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import Vertices, Weights
-from kgreason.graph.sorted_keys import ascending, ranks
+from kgreason.graph.sorted_keys import ascending, ranks, repeated
 from kgreason.isomorphism.anonymizers.answer_loss import Judge, Judged
 from kgreason.isomorphism.anonymizers.weight_density import GRID, Cuts, Units, floored, nearest, weights_of
 
@@ -321,7 +321,7 @@ def lowered(
     units = units.copy()
     for attempt in range(2 * _LOWERED):
         keys = pair * (GRID + 1) + units
-        clash = np.isin(keys, taken) | repeats(keys)
+        clash = np.isin(keys, taken) | repeated(keys)
         if not clash.any():
             return units
         most = units[clash]
@@ -334,10 +334,3 @@ def lowered(
         f"no weights of relation {name!r} were found that differ from the real ones and from each other",
         hint="parallel edges may need more distinct weights than there are; or leave --split out",
     )
-
-
-def repeats(keys: npt.NDArray[np.int64]) -> Flags:
-    """Mark all but the first occurrence of each key."""
-    repeated = np.ones(len(keys), dtype=np.bool_)
-    repeated[np.unique(keys, return_index=True)[1]] = False
-    return repeated

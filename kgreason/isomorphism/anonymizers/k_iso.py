@@ -17,8 +17,7 @@ import numpy as np
 from kgreason.base.jit import Doubles, Ints, inlined, kernel
 from kgreason.base.progress import Progress
 from kgreason.base.records import record
-from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices
-from kgreason.isomorphism.anonymizers.assembly import labels_with_synthetic
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices, labels_with_synthetic
 from kgreason.isomorphism.anonymizers.incoming_sums import lowered
 from kgreason.isomorphism.anonymizers.weight_density import GRID, in_units, weights_of
 from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising

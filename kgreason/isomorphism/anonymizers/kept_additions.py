@@ -17,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.records import record
-from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices, Weights
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices, Weights, labels_with_synthetic
 from kgreason.graph.sorted_keys import places
 from kgreason.graph.subgraphs.ordered_adjacency import undirected
-from kgreason.isomorphism.anonymizers.assembly import is_symmetric, labels_with_synthetic
+from kgreason.isomorphism.anonymizers.assembly import is_symmetric
 from kgreason.isomorphism.anonymizers.augmentation import ball
 from kgreason.isomorphism.anonymizers.weight_density import weights_of
 from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising

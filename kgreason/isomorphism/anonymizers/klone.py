@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from kgreason.base.progress import Progress
-from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
+from kgreason.graph.copied_graph import CopiedGraph
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices, joined
 from kgreason.isomorphism.anonymizers.assembly import (
-    CopiedEdges,
     Pairs,
-    assemble,
+    assigned,
     check_diversity,
     check_vertices,
     is_symmetric,
@@ -62,48 +62,57 @@ class Klone:
         progress.step("Tying the copies together")
         symmetric = is_symmetric(graph)
         kept = None if earlier is None else Kept.of(graph, earlier, self.k)
-        augmented, fixed, new = self._assembled(noised, symmetric, rules.incoming_sums, kept, rng)
-        n, redrawn = augmented.n, redrawn_targets(noised, before)
+        copied, new = self._tied(noised, symmetric, rules.incoming_sums, kept, rng)
+        redrawn = redrawn_targets(noised, before)
         del noised
-        if kept is not None:
-            own = {name: self.k * len(r) for name, r in graph.relations.items()}
-            augmented = noising.again(augmented, own, _in_copies(redrawn, self.k, graph.n), rng)
-        check_diversity(augmented, [np.arange(self.k * graph.n).reshape(self.k, graph.n)])
+        check_diversity(copied, [np.arange(self.k * graph.n).reshape(self.k, graph.n)])
+        own = {name: self.k * len(r) for name, r in graph.relations.items()}
+        fixed = own if kept is None else {name: own[name] + len(r) for name, r in kept.edges.items()}
         figures = {
             "vertices": graph.n,
             "edges": graph.m,
-            "vertices_added": n - graph.n,
-            "edges_added": augmented.m - graph.m,
-            "synthetic_edges": augmented.m - sum(fixed.values()),
+            "vertices_added": copied.n - graph.n,
+            "edges_added": copied.m - graph.m,
+            "synthetic_edges": copied.m - sum(fixed.values()),
             "new_vertices": new,
         }
-        weighed = noising.synthetic(augmented, fixed, rng, progress, alike=self.k)
+        made: KnowledgeGraph | CopiedGraph
+        if kept is None and not noising.lowered:
+            progress.step("Drawing weights of synthetic edges")
+            made = copied.with_ties(noising.synthetic_weights(copied.relations, fixed, rng, alike=self.k))
+        else:  # weights depend on each other, and on the rules
+            made = copied.whole()
+            del copied  # held as well, it would take more
+            if kept is not None:
+                made = noising.again(made, own, _in_copies(redrawn, self.k, graph.n), rng)
+            made = noising.synthetic(made, fixed, rng, progress, alike=self.k)
         serials = np.zeros((self.k - 1) * graph.n, dtype=np.int64)
         numbers = np.empty(0, dtype=np.int64) if kept is None else kept.serials
         last = 0 if self.earlier is None else self.earlier.last
         serials = np.concatenate([serials, numbers, last + 1 + np.arange(new - len(numbers))])
-        copied = np.arange(graph.n, self.k * graph.n).reshape(self.k - 1, graph.n)
+        copies = np.arange(graph.n, self.k * graph.n).reshape(self.k - 1, graph.n)
         found, known = Guarantee(self.k, None), noising.judge.known
         return Augmented(
-            weighed, found, figures, originals=graph.n, copies=copied, answers=known, serials=serials
+            made, found, figures, originals=graph.n, copies=copies, answers=known, serials=serials
         )
 
-    def _assembled(
+    def _tied(
         self,
         noised: KnowledgeGraph,
         symmetric: bool,
         bounds: Mapping[str, float],
         kept: Kept | None,
         rng: np.random.Generator,
-    ) -> tuple[KnowledgeGraph, dict[str, int], int]:
-        """All copies with their synthetic edges; the numbers of edges of the copies, and that of new vertices."""
+    ) -> tuple[CopiedGraph, int]:
+        """All copies with their synthetic edges, not yet drawn weights of which are 0; the number of new vertices."""
         synthetic, new = self._synthetic_edges(noised, symmetric, bounds, kept, rng)
-        copies = {
-            name: CopiedEdges(relation, self.k, noised.n, None if kept is None else kept.edges[name])
-            for name, relation in noised.relations.items()
-        }
-        n = self.k * noised.n + new
-        return (*assemble(noised, n, copies, synthetic, rng, symmetric=symmetric), new)
+        ties = {}
+        for name, (source, target) in assigned(noised, synthetic, rng, symmetric=symmetric).items():
+            weight = None if noised.relations[name].weight is None else np.zeros(len(source))
+            ties[name] = Relation(source, target, weight)
+            if kept is not None:
+                ties[name] = joined(kept.edges[name], ties[name])
+        return CopiedGraph(noised, self.k, self.k * noised.n + new, ties), new
 
     def _synthetic_edges(
         self,
@@ -120,9 +129,11 @@ class Klone:
         placed = exchanged(placed, n, k, np.argsort(order))
         tree = connect_components(graph, k, placed, rng)
         tied = np.append(placed[0], tree[0]), np.append(placed[1], tree[1])
-        (source, target), new = copy_ties(graph, k, tied, bounds, rng, symmetric=symmetric, lift=kept is None)
-        source, target = (ends + already * (ends >= n * k) for ends in (source, target))
-        return exchanged((np.append(source, tree[0]), np.append(target, tree[1])), n, k, order), already + new
+        ties, new = copy_ties(graph, k, tied, bounds, rng, symmetric=symmetric, lift=kept is None)
+        if already:
+            ties = ties[0] + already * (ties[0] >= n * k), ties[1] + already * (ties[1] >= n * k)
+        ties = np.append(ties[0], tree[0]), np.append(ties[1], tree[1])
+        return exchanged(ties, n, k, order), already + new
 
 
 def _placed(kept: Kept | None, *, symmetric: bool) -> Pairs:

@@ -19,9 +19,9 @@ import numpy as np
 
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.records import record
-from kgreason.graph.knowledge_graph import KnowledgeGraph, Piece, Relation, Vertices
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Piece, Relation, Vertices, labels_with_synthetic
 from kgreason.graph.subgraphs.ordered_adjacency import undirected
-from kgreason.isomorphism.anonymizers.assembly import Edges, labels_with_synthetic
+from kgreason.isomorphism.anonymizers.assembly import Edges
 from kgreason.isomorphism.anonymizers.weight_density import weights_of
 from kgreason.language.check.checked_program import CheckedProgram
 

@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from kgreason.base.errors import AnonymizationError
 from kgreason.graph.knowledge_graph import Relation, Vertices, Weights
-from kgreason.isomorphism.anonymizers.incoming_sums import check_sums, fitted_sums, repeats, sides_kept
+from kgreason.graph.sorted_keys import repeated
+from kgreason.isomorphism.anonymizers.incoming_sums import check_sums, fitted_sums, sides_kept
 from kgreason.isomorphism.anonymizers.weight_density import (
     GRID,
     Sample,
@@ -190,7 +191,7 @@ class Drawing:
         parallel = np.flatnonzero(~self.single[rows])
         if len(parallel):
             keys = self._keys(rows[parallel], units)
-            clash[parallel] = repeats(keys) | np.isin(keys, self.taken)
+            clash[parallel] = repeated(keys) | np.isin(keys, self.taken)
         return clash
 
     def _strayed(self, rows: Vertices, units: Units) -> Flags:

@@ -60,7 +60,7 @@ class SplitMerge:
         divided = pieces(within, self.parts)
         alone = [piece.graph for piece in divided]
         found = augmented(self.inner, alone, rules, rng, progress)
-        check_vertices(sum(a.graph.n for a in found))
+        check_vertices(sum(a.made.n for a in found))
         progress.step("Joining the parts")
         joined_parts = without_stubs(within, divided, alone, [a.graph for a in found])
         merged, part = joined_parts.graph, joined_parts.part

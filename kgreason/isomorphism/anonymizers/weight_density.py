@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.records import record
-from kgreason.graph.knowledge_graph import Relation, Weights
+from kgreason.graph.knowledge_graph import Columns, Weights
 from kgreason.language.check.checked_program import CheckedProgram, Filter
 from kgreason.language.check.expressions import walk
 from kgreason.language.check.weight_visibility import Use, weight_uses
@@ -119,10 +119,11 @@ def _comparisons(program: CheckedProgram) -> Iterable[tuple[str, float]]:
                     yield MIRRORED.get(node.operator, node.operator), float(node.left.value)
 
 
-def weights_of(relation: Relation) -> Weights:
+def weights_of(relation: Columns) -> Weights:
     """Weights of a relation that has some."""
-    assert relation.weight is not None
-    return relation.weight
+    weight = relation.weight
+    assert weight is not None
+    return weight
 
 
 def in_units(weights: Weights) -> Units:

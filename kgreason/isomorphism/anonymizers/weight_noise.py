@@ -7,7 +7,7 @@ KGISO, Algorithm 2; docs/anonymization.md, Weights; item 3 of Definition 4.1.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from kgreason.base.cores import both
 from kgreason.base.progress import Progress
-from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices, Weights
+from kgreason.graph.knowledge_graph import Columns, KnowledgeGraph, Relation, Vertices, Weights
 from kgreason.isomorphism.anonymizers.answer_loss import Judge, Judged, Repair, Rows
 from kgreason.isomorphism.anonymizers.incoming_sums import Lowering, check_sums, fitted_room, room_below
 from kgreason.isomorphism.anonymizers.replacement_weights import NEAR, Drawing, constant_beside, pair_numbers
@@ -171,7 +171,7 @@ class WeightNoising:
     def _within_room(
         self,
         name: str,
-        relation: Relation,
+        relation: Columns,
         units: Units,
         fixed: int,
         bound: int,
@@ -205,14 +205,15 @@ class WeightNoising:
         """
 
         def drawn(graph: KnowledgeGraph, names: Iterable[str]) -> KnowledgeGraph:
+            relations = {n: graph.relations[n] for n in names}
+            weights = self.synthetic_weights(relations, fixed, rng, alike=alike)
             return graph.with_weights(
-                {n: self._synthetic_weights(n, graph.relations[n], fixed[n], alike, rng) for n in names}
+                {n: np.append(weights_of(r)[: fixed[n]], weights[n]) for n, r in relations.items()}
             )
 
         progress.step("Drawing weights of synthetic edges")
         unlowered = drawn(augmented, self.densities)
-        bounded = [n for n in self._queried if n in self.program.incoming_sums]
-        if not self.judge.queries or not bounded:
+        if not (bounded := self.lowered):
             return unlowered
         lowered = self._lowered(unlowered, bounded, fixed, alike, rng)
         repair = Repair(self.judge, self.trials, progress, "Judging weights of synthetic edges", fixed)
@@ -234,6 +235,30 @@ class WeightNoising:
 
             found = repair.repaired(most, self.judge.reference, by_turns)
         return (found if found.loss <= least.loss else least).graph
+
+    def synthetic_weights(
+        self,
+        relations: Mapping[str, Columns],
+        fixed: Mapping[str, int],
+        rng: np.random.Generator,
+        *,
+        alike: int = 1,
+    ) -> dict[str, Weights]:
+        """Draw weights for the edges after the `fixed` ones of each weighted relation, as `synthetic` does.
+
+        They are those of `synthetic` unless they have to be `lowered`.
+        """
+        return {
+            n: self._synthetic_weights(n, relations[n], fixed[n], alike, rng)
+            for n in self.densities
+            if n in relations
+        }
+
+    @property
+    def lowered(self) -> Sequence[str]:
+        """Relations whose synthetic weights are chosen by the answers that rules derive from them."""
+        bounded = [n for n in self._queried if n in self.program.incoming_sums]
+        return bounded if self.judge.queries else ()
 
     def judging_derived(self) -> WeightNoising:
         """Return the same draws, judged by the facts of derived predicates, too."""
@@ -338,28 +363,30 @@ class WeightNoising:
         return self.drawings[name].again(size, [(rows[name], attempt) for rows, attempt in self.redraws])
 
     def _synthetic_weights(
-        self, name: str, relation: Relation, fixed: int, alike: int, rng: np.random.Generator
+        self, name: str, relation: Columns, fixed: int, alike: int, rng: np.random.Generator
     ) -> Weights:
-        weight, bound = weights_of(relation), self._bound(name)
+        size, bound = len(relation) - fixed, self._bound(name)
         if fixed and self._constant(name):
-            return np.full(len(relation), weight[0])
-        drawn = self._like(name, weight[:fixed], len(relation) - fixed, alike, rng)
+            return np.full(size, weights_of(relation)[0])
+        drawn = self._like(name, relation, fixed, alike, rng)
         if bound is not None:
-            units = np.append(in_units(weight[:fixed]), drawn)
+            units = np.append(in_units(weights_of(relation)[:fixed]), drawn)
             drawn = self._within_room(name, relation, units, fixed, bound, alike, rng)
-        found = weight.copy()
-        np.divide(drawn, GRID, out=found[fixed:])
-        return found
+        return drawn / GRID
 
-    def _like(self, name: str, present: Weights, size: int, alike: int, rng: np.random.Generator) -> Units:
-        """Draw weights like the present ones, which occur `alike` times each; so many successive edges share one."""
-        if not len(present):
+    def _like(self, name: str, relation: Columns, fixed: int, alike: int, rng: np.random.Generator) -> Units:
+        """Draw weights like the `fixed` ones, which occur `alike` times each; so many successive edges share one."""
+        size = len(relation) - fixed
+        if not fixed:
             return self.densities[name].draw(rng, size)
-        if name not in self.drawings or self._bound(name) is not None:  # drawn part by part, or lowered later
-            return in_units(rng.choice(present, size))
-        # further draws instead of present weights: otherwise all unique weights would be original
-        drawn = np.repeat(rng.permutation(self._again(name, size // alike)), alike)
-        return np.concatenate([drawn, in_units(rng.choice(present, size - len(drawn)))])
+        drawn: Units = np.empty(0, dtype=np.int64)
+        if name in self.drawings and self._bound(name) is None:  # else drawn part by part, or lowered later
+            # further draws instead of present weights: otherwise all unique weights would be original
+            drawn = np.repeat(rng.permutation(self._again(name, size // alike)), alike)
+        if len(drawn) == size:
+            return drawn
+        rest = in_units(rng.choice(weights_of(relation)[:fixed], size - len(drawn)))
+        return np.concatenate([drawn, rest])
 
     def _lowered(
         self,
