@@ -12,7 +12,7 @@ Setting = Callable[[str, str], str]
 """Value of a setting of Spark by its name, and the default."""
 
 NUMBER, TEXT = 8, 32  # bytes of a value in a column of Arrow
-WORKER = 250 << 20  # bytes of a Python worker beside the input
+WORKER = 300 << 20  # bytes of a Python worker beside the input: 240 MB with numbers, 290 with strings
 _HEAP = 0.6  # of the memory of the driver that may hold the input on its way to Python
 _COPIES = 3  # the input as a frame, as facts and as it is sent
 _UNITS = {"b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}

@@ -14,6 +14,7 @@ import pyarrow as pa
 from kgreason.base.errors import EngineError, MemoryLimitError
 from kgreason.base.progress import Progress
 from kgreason.distributed.spark_engine import Blocks, SparkEngine
+from kgreason.distributed.spark_memory import NUMBER, TEXT
 from kgreason.distributed.stage_work import ONE_MACHINE, PART, Exchanged, StageWork
 from kgreason.engine.limits import Limits, Parts
 from kgreason.engine.parts.slices import HASHES, FactFiles, Hashing
@@ -29,6 +30,11 @@ _SAMPLE = 1 << 10  # the first sample is one in so many hashes
 _GROWTH = 8
 _ENOUGH = 200_000  # facts of a sample
 _SECONDS = 0.2  # of a sample
+
+
+def _width(kinds: Sequence[Kind]) -> int:
+    """Approximate bytes of a fact as values."""
+    return sum(TEXT if kind in CODED else NUMBER for kind in kinds)
 
 
 class BlockFiles(FactFiles):
@@ -157,7 +163,7 @@ class SparkRun(DividedRun):
             facts = sum(found[name].count for name in names)
             share = run.share(width, high) / tasks
             if (share and facts >= _ENOUGH) or width == high or perf_counter() - start > _SECONDS:
-                size = sum(8 * r.count * r.arity for r in found.values())
+                size = sum(r.count * _width(run.kinds[p]) for p, r in found.items())
                 share = share or width / HASHES
                 return round(facts / share), size / share
             width = min(high, width * _GROWTH)

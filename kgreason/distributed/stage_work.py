@@ -23,7 +23,7 @@ from kgreason.engine.relations.relation import Relation
 from kgreason.engine.relations.symbols import Codes, Symbols
 from kgreason.engine.seminaive.evaluation import table
 
-PART = 1 << 24  # bytes of facts that a worker derives at once
+PART = 1 << 23  # bytes of facts that a worker derives at once
 ROWS = 1 << 17  # facts of a block
 _TYPES = {
     Kind.INT: pa.int64(),

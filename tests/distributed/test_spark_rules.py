@@ -440,7 +440,7 @@ def test_memory_of_workers() -> None:
     with pytest.raises(EngineError) as found:
         check()
     assert str(found.value) == (
-        "the 4 Python workers of an executor need about 1.2 GB, with 105 MB of input; "
+        "the 4 Python workers of an executor need about 1.4 GB, with 105 MB of input; "
         "spark.executor.memoryOverhead allows 403 MB\n  help: set spark.executor.memoryOverhead=2g"
     )
     known["spark.executor.memoryOverhead"] = "2g"
