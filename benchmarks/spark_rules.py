@@ -101,7 +101,9 @@ def alone(name: str, way: str, file: str, out: str) -> None:
         write_facts(Path(out), facts, "parquet")
     else:
         kgreason.reason_in_parts(program, {"own": Path(file)}, out, parts=32)
-    lines = Path("/proc/self/status").read_text().splitlines()  # getrusage counts the memory of who started it
+    lines = (
+        Path("/proc/self/status").read_text().splitlines()
+    )  # getrusage counts the memory of who started it
     (most,) = (int(line.split()[1]) * 1024 // 10**6 for line in lines if line.startswith("VmHWM:"))
     print(perf_counter() - start, process_time() - before, most)
 

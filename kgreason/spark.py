@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from shutil import rmtree
@@ -143,14 +144,19 @@ class DerivedFrames:
         """
         for predicate in self.predicates:
             check_new(folder, predicate)
+        place = _path(folder)
+        made = [] if place is None else [p for p in (place, *place.parents) if not p.exists()]
         try:
             for predicate in self.predicates:
                 writer = self.frame(predicate).write.format(format).options(**WRITTEN.get(format, {}))
                 self._engine.asked(partial(writer.save, f"{folder}/{predicate}"))
         except BaseException:
-            for predicate in self.predicates:
-                if (place := _local(folder)) is not None:
+            if place is not None:
+                for predicate in self.predicates:
                     rmtree(place / predicate, ignore_errors=True)
+            with suppress(OSError):  # another program may have put something there
+                for each in made:
+                    each.rmdir()
             raise
 
     def as_dict(self, counts: Mapping[str, int]) -> dict[str, Any]:
@@ -181,7 +187,7 @@ WRITTEN: Mapping[str, Mapping[str, str]] = {"parquet": {}, "csv": {"header": "tr
 
 def check_new(folder: str, predicate: str) -> None:
     """Raise `ReleaseError` if a local folder for facts exists, or cannot be made."""
-    place = _local(folder)
+    place = _path(folder)
     if place is None:
         return
     if (place / predicate).exists():
@@ -199,7 +205,7 @@ def there_already(folder: str, predicate: str) -> ReleaseError:
     return ReleaseError(f"{folder}/{predicate} exists", hint="choose another folder, or remove it first")
 
 
-def _local(folder: str) -> Path | None:
+def _path(folder: str) -> Path | None:
     """Path of a folder on this machine's disks."""
     path = re.sub(r"^file:(//)?(?=/)", "", folder)
     return None if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", path) else Path(path)
@@ -238,7 +244,7 @@ def reason(
     CallError
         If `spark` is no session, or it or that of a frame has stopped.
     EngineError
-        If Spark is missing or gives up, or rules compute strings that a later stage reads.
+        If Spark is missing or gives up, or rules compute strings or collections that a later stage reads.
 
     Examples
     --------

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 LEAST = 1 << 27  # steps, of some ns: a job of Spark takes 0.3 s
 SPREAD = 4  # partitions for each core, so that none waits long for the last one
 FEWEST = 8  # partitions, as executors may still be starting when the cores are counted
-_SHUFFLED = 1 << 12  # most partitions of facts that are exchanged
 _PROBED = 1 << 12  # rows, by which Spark makes a partition for each core
 
 T = TypeVar("T")
@@ -147,10 +146,10 @@ class SparkEngine:
                 each = f"explode(sequence(bucket * {repeat}, bucket * {repeat} + {repeat - 1})) as bucket"
                 frame = frame.unionAll(there.of(name).selectExpr(each, "name", "data"))
             if read:
-                frame = frame.repartition(min(tasks, _SHUFFLED), "bucket").sortWithinPartitions("bucket")
+                frame = frame.repartition(tasks, "bucket").sortWithinPartitions("bucket")
             made = _mapped(frame, job, workers.BLOCKS).persist(StorageLevel.DISK_ONLY)
         try:
-            with watched(self.spark, min(tasks, _SHUFFLED) if read else tasks, advance, classic=self.classic):
+            with watched(self.spark, tasks, advance, classic=self.classic):
                 return Blocks(self, made)
         except BaseException:
             _tidied(made.unpersist)

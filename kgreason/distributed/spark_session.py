@@ -26,10 +26,11 @@ INSTALL = "install Java 17 or newer, and set JAVA_HOME to its folder if `java` i
 _PORTS = {"spark": 7077, "sc": 15002}  # usual ones, by the scheme of a master
 _PATIENCE = 10.0  # seconds in which a server has to answer
 _CAUSE = "Caused by: "
+_MASTER = re.compile(r"local(\[(\d+|\*)(,\d+)?\])?|local-cluster\[\d+,\d+,\d+\]|yarn|(spark|k8s|sc)://.+")
 MASTERS = "a master is for instance local[4], spark://host:7077, yarn or sc://host"
 # of sessions made here; nothing is set in a session of the user or by spark-submit
 OWN = {"spark.ui.showConsoleProgress": "false"}
-LOCAL = {"spark.log.level": "ERROR", "spark.ui.enabled": "false"}  # a cluster warns if it has no room
+LOCAL = {"spark.log.level": "OFF", "spark.ui.enabled": "false"}  # a cluster warns if it has no room
 
 
 @contextmanager
@@ -71,6 +72,8 @@ def session(master: str | None = None) -> SparkSession:
         return _at(running, master)
     builder = SparkSession.builder
     if master is not None:
+        if _MASTER.fullmatch(master) is None:
+            raise EngineError(f"{master!r} does not say where Spark runs", hint=MASTERS)
         builder = builder.remote(master) if master.startswith("sc://") else builder.master(master)
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     asked = master or os.environ.get("SPARK_REMOTE", "")

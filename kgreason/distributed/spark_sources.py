@@ -99,6 +99,9 @@ def frames_as_sources(engine: SparkEngine, data: Mapping[str, Any]) -> dict[str,
 
 def _read_at(place: str, format: str, options: Options) -> Raw:
     engine = SparkEngine()
+    if not engine.exists(place):
+        hint = "give the address in full; files of this machine are read without file://"
+        raise DataError(hidden(place), "there is no such file or table", hint=hint)
     with reported(), quiet():
         frame = engine.spark.read.format(format).load(place)
     return collected(engine, frame, hidden(place), options)

@@ -24,8 +24,10 @@ from kgreason.engine.relations.rows import Rows
 from kgreason.engine.statistics import visible
 
 MOST = 1 << 14  # tasks of a stage
-TASK = 1 << 26  # bytes of the facts of a task, of which Java may hold some: Spark takes 40 ms for each task
-LATER = 1 << 10  # tasks of a stage that reads facts: each task before yields blocks for each of these
+TASK = (
+    1 << 26
+)  # bytes of the facts of a task: Spark takes 40 ms for a task, and Java may hold a task in its heap
+LATER = 1 << 10  # most ranges by which facts are exchanged, as each task yields a block for each range
 _SAMPLE = 1 << 10  # the first sample is one in so many hashes
 _GROWTH = 8
 _ENOUGH = 200_000  # facts of a sample

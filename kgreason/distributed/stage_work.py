@@ -90,14 +90,18 @@ class StageWork:
 
     Attributes
     ----------
+    evaluation, symbols
+        Rules of the stage with the facts that all tasks read, and the symbols of these facts.
     tasks, later
-        Number of tasks of this stage, and of the later ones.
+        Number of tasks of this stage, and of the ranges by which later ones read its facts.
     outputs
         Columns of the predicates whose facts are results.
     sent, read
         Facts that later stages read, and those of earlier stages, by the slice that they are.
     doubles
         Positions whose numbers may be doubles.
+    known
+        Number of symbols that all workers have.
     """
 
     evaluation: StageEvaluation
@@ -108,7 +112,7 @@ class StageWork:
     sent: tuple[Exchanged, ...]
     read: Mapping[str, Exchanged]
     doubles: frozenset[tuple[str, int]]
-    known: int  # symbols that all workers have
+    known: int
 
     def __call__(
         self, tasks: Iterable[tuple[int, list[tuple[str, pa.Table]]]]
@@ -158,7 +162,8 @@ class StageWork:
         for kind, column in zip(kinds, codes, strict=True):
             if kind in CODED and column.max() >= self.known:
                 what = (
-                    f"strings that rules compute are in facts of {each.predicate}, which another stage reads"
+                    f"strings or collections that rules compute are in facts of {each.predicate}, which "
+                    "another stage reads"
                 )
                 raise EngineError(what, hint=ONE_MACHINE)
         tasks = task_of(each.hashing(codes[each.position]), self.later)

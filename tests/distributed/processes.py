@@ -30,7 +30,7 @@ class KeptBlocks:
 
 
 class ProcessEngine:
-    """As `SparkEngine`; `workers` partitions with a copy of the work each."""
+    """As `SparkEngine`; each partition has a copy of the work."""
 
     partitions = 3
 

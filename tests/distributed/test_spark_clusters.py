@@ -39,16 +39,6 @@ def standalone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         yield found
 
 
-@pytest.mark.parametrize("master", ["nonsense", "local[no]"])
-def test_masters_that_are_not_there(master: str, tmp_path: Path) -> None:
-    with program(tmp_path, "all_kinds", master, str(tmp_path)) as running:
-        assert running.process.wait(300) == 1
-    (line,) = [line for line in running.errors.splitlines() if line.startswith("error: ")]
-    assert line.startswith(f"error: Spark does not start at {master}: ")
-    assert len(line) > len(f"error: Spark does not start at {master}: ") + 10
-    assert "Traceback" not in running.errors
-
-
 REACHED = [["a", "b"], ["a", "c"], ["a", "d"], ["b", "c"], ["b", "d"], ["c", "d"]]
 
 

@@ -15,7 +15,7 @@ import pytest
 from kgreason.base.errors import EngineError
 from kgreason.cli import app
 from kgreason.distributed import spark_session
-from kgreason.distributed.spark_session import first_line, session
+from kgreason.distributed.spark_session import MASTERS, first_line, session
 from tests.needs import needs_pyspark
 
 pytestmark = pytest.mark.slow
@@ -114,6 +114,16 @@ def test_masters_without_server(scheme: str, port: int) -> None:
     spark_session._check_reachable(f"{master},127.0.0.1:{port}")
     spark_session._check_reachable(f"{scheme}://localhost:{port}/;use_ssl=false")
     spark_session._check_reachable("yarn")
+
+
+@pytest.mark.usefixtures("no_session")
+@pytest.mark.parametrize(
+    "master", ["nonsense", "local[no]", "locl[2]", "http://host", "yarn-client", "sc://"]
+)
+def test_words_that_are_no_masters(master: str) -> None:
+    with pytest.raises(EngineError) as found:
+        session(master)
+    assert str(found.value) == f"{master!r} does not say where Spark runs\n  help: {MASTERS}"
 
 
 def test_interrupts_stay_those_of_the_program() -> None:

@@ -173,7 +173,7 @@ class StageEvaluation:
         self.stats[predicates] = new
 
     def share(self, part: int, whole: int) -> float:
-        """Share of the hashes below `part` in the rows with hashes below `whole`, of the slices that are in memory."""
+        """Rows with a hash below `part`, as a share of those below `whole`, in the slices that are in memory."""
         slices = [each for each in self._slices.values() if isinstance(each, Slices)]
         return sum(s.count(0, part) for s in slices) / max(1, sum(s.count(0, whole) for s in slices))
 

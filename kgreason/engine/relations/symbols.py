@@ -73,7 +73,8 @@ class Symbols:
         """All codes by value, created at the first lookup."""
         known, count = len(self._dict), len(self)
         if known < count:
-            self._dict.update(zip(self._values[known:], range(known, count), strict=True))
+            new = self._values[known:]
+            self._dict.update(zip(map(form, new) if self._mixed else new, range(known, count), strict=True))
         return self._dict
 
     def code(self, string: str) -> int:
