@@ -34,7 +34,7 @@ from tests.pages import Block, PageError, blocks
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PAGES = [p for p in PAGES if not re.fullmatch(r"[EW]\d{3}", p.stem)]
-FEW = 9
+FEW = 10
 RUNS = re.compile(r"^ *(?:```(?:console|sh|python)|<!-- (?:setup|check|output of))", re.M)
 SHELL = re.compile(r"[|<>;&]")
 
