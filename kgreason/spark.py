@@ -32,8 +32,7 @@ from kgreason.distributed.stage_work import HOLDS, columns, schema
 from kgreason.engine.limits import Limits
 from kgreason.engine.parts.division import Division
 from kgreason.engine.parts.stage_evaluation import planned
-from kgreason.engine.parts.stage_programs import divided, undivided
-from kgreason.engine.plan.separable_strata import factored
+from kgreason.engine.parts.stage_programs import division_of
 from kgreason.engine.relations.fact_tables import Facts, Table
 from kgreason.engine.relations.symbols import Symbols
 from kgreason.engine.seminaive.evaluation import relevant
@@ -118,8 +117,10 @@ class DerivedFrames:
         """
         if self._schema(predicate) is HOLDS:
             return int(self._holds(predicate))
-        there = self._run.found.get(predicate)
-        if there is None or self.plan.places[predicate] == "scattered":
+        there, found = self._run.found.get(predicate), self._run.local.get(predicate)
+        if there is None:
+            return 0 if found is None else found.length
+        if self.plan.places[predicate] == "scattered":
             return self._engine.asked(self.frame(predicate).count)
         return there.counts[predicate]
 
@@ -292,8 +293,7 @@ def check_division(
     }
     given.update(fact.predicate for fact in program.facts)
     relevant(restricted(program, goals), Facts({p: Table((), (), 0) for p in given}, Symbols()))
-    division, _ = divided(factored(program), goals, given & program.heads)
-    found = undivided(program, goals, division)
+    division, found = division_of(program, goals, given & program.heads)
     if division is None:
         raise ProgramError(found, program.sources or program.text)
     return found

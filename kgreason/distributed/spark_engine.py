@@ -83,7 +83,7 @@ class SparkEngine:
 
     def _probe(self) -> int:
         """Number of cores; checks the version of kgreason in the workers."""
-        found = self._collected(lambda spark: _mapped(spark.range(_PROBED), workers.probe, workers.PROBE))
+        found = self.asked(lambda: _mapped(self.spark.range(_PROBED), workers.probe, workers.PROBE).toArrow())
         others = {version for version in found["version"].to_pylist() if version != VERSION}
         if others:
             raise EngineError(
@@ -95,7 +95,10 @@ class SparkEngine:
     def run(self, work: Work[Any], tasks: int, advance: Advance) -> list[Any]:
         """Results of all partitions; `KgreasonError` as raised in a worker, `EngineError` if Spark gives up."""
         job = partial(workers.results, self._shipped(work), workers.Order(tasks))
-        rows = self._collected(lambda spark: _mapped(self._tasks(spark, tasks), job, workers.RESULTS))
+        share = min(tasks, self.partitions)
+        rows = self.asked(
+            lambda: _mapped(self.spark.range(0, tasks, 1, share), job, workers.RESULTS).toArrow()
+        )
         pieces: dict[tuple[int, int], bytes] = {}
         for batch in rows.to_batches():  # together, the data may exceed the 2 GB of an array
             for share, piece, units, failed, data in zip(*batch.to_pydict().values(), strict=True):
@@ -173,7 +176,7 @@ class SparkEngine:
 
     def collected(self, frame: DataFrame) -> pa.Table:
         """Arrow table of a frame."""
-        return self._collected(lambda _: frame)
+        return self.asked(frame.toArrow)
 
     def exists(self, address: str) -> bool:
         """Whether there is a file or folder at an address."""
@@ -193,12 +196,6 @@ class SparkEngine:
                 raise
             hint = "free space there, or name another folder in TMPDIR"
             raise EngineError(f"the temporary folder {gettempdir()} is full", hint=hint) from error
-
-    def _tasks(self, spark: SparkSession, tasks: int) -> DataFrame:
-        return spark.range(0, tasks, 1, min(tasks, self.partitions))
-
-    def _collected(self, frame: Callable[[SparkSession], DataFrame]) -> pa.Table:
-        return self.asked(lambda: frame(self.spark).toArrow())
 
     def asked(self, ask: Callable[[], T]) -> T:
         """Result of a call that runs jobs, with exceptions of Spark as `EngineError`; an interrupt cancels the jobs.

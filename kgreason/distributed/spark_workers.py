@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import pickle
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from functools import lru_cache
 from itertools import chain
@@ -93,9 +93,7 @@ def results(shipped: Shipped, order: Order, batches: Iterator[pa.RecordBatch]) -
     share = context.partitionId() if context else 0
     for piece, start in enumerate(range(0, len(data), PIECE)):
         row = (share, piece, 0 if piece else units, failed, data[start : start + PIECE])
-        yield pa.RecordBatch.from_arrays(
-            [pa.array([v], t) for v, t in zip(row, RESULTS.types, strict=True)], schema=RESULTS
-        )
+        yield _batch(row, RESULTS)
 
 
 def blocks(shipped: Shipped, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -108,9 +106,9 @@ def blocks(shipped: Shipped, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.R
     try:
         with own_share():
             for name, bucket, rows in _kept_work(shipped)(_given(batches)):
-                yield _block(name, bucket, rows.num_rows, _compressed(rows))
+                yield _batch((name, bucket, rows.num_rows, _compressed(rows)), BLOCKS)
     except (KgreasonError, MemoryError, OSError) as error:
-        yield _block(None, 0, 0, packed(error))
+        yield _batch((None, 0, 0, packed(error)), BLOCKS)
 
 
 def _given(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, list[tuple[str, pa.Table]]]]:
@@ -154,9 +152,9 @@ def _compressed(rows: pa.RecordBatch) -> bytes:
     return bytes(sink.getvalue())
 
 
-def _block(name: str | None, bucket: int, rows: int, data: bytes) -> pa.RecordBatch:
-    values = zip((name, bucket, rows, data), BLOCKS.types, strict=True)
-    return pa.RecordBatch.from_arrays([pa.array([v], t) for v, t in values], schema=BLOCKS)
+def _batch(row: Sequence[object], schema: pa.Schema) -> pa.RecordBatch:
+    columns = [pa.array([value], kind) for value, kind in zip(row, schema.types, strict=True)]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 @lru_cache(maxsize=1)

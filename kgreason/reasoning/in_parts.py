@@ -16,8 +16,7 @@ from kgreason.data.targets import Target
 from kgreason.engine.limits import MOST_PARTS, Limits, Parts
 from kgreason.engine.parts.division import Division
 from kgreason.engine.parts.stage_evaluation import evaluate_in_parts
-from kgreason.engine.parts.stage_programs import divided, undivided
-from kgreason.engine.plan.separable_strata import factored
+from kgreason.engine.parts.stage_programs import division_of
 from kgreason.engine.statistics import Stats
 from kgreason.reasoning.api import Rules, check_data, checked_limits, load, output_names
 
@@ -82,8 +81,7 @@ def plan_parts(
     goals = output_names(outputs)
     goals = tuple(program.outputs if goals is None else goals)
     stated = program.heads.intersection(fact.predicate for fact in program.facts)
-    division, _ = divided(factored(program), goals, stated)
-    return division, undivided(program, goals, division)
+    return division_of(program, goals, stated)
 
 
 def reason_in_parts(

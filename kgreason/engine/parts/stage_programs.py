@@ -14,7 +14,7 @@ from typing import NamedTuple
 from kgreason.base.errors import Diagnostic
 from kgreason.engine.parts.division import PART, PARTIAL, Division, divide, reasons
 from kgreason.engine.plan.ir import plain
-from kgreason.engine.plan.separable_strata import doubling
+from kgreason.engine.plan.separable_strata import doubling, factored
 from kgreason.engine.plan.static_kinds import Kinds
 from kgreason.engine.relations.fact_tables import Kind
 from kgreason.language.check.checked_program import (
@@ -146,6 +146,14 @@ def divided(
         if another is not None and another[1] < best[1]:
             best = another
     return (None if best is None else best[0]), copies
+
+
+def division_of(
+    program: CheckedProgram, goals: Sequence[str], given: Collection[str]
+) -> tuple[Division | None, tuple[Diagnostic, ...]]:
+    """Division of a program, and why it is not divided or what must fit into the memory; `given` as in `divided`."""
+    division, _ = divided(factored(program), goals, given)
+    return division, undivided(program, goals, division)
 
 
 def undivided(
