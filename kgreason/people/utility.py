@@ -55,7 +55,7 @@ def _associations(graph: PeopleGraph, number: dict[tuple[str, str], int]) -> Ver
 def _gains(
     original: PeopleGraph, released: PeopleGraph, mapping: Vertices
 ) -> tuple[Numbers, Numbers, int, int, int]:
-    """Losses of users, summed over attributes, and numbers of values added to, removed from and kept by released users."""
+    """Losses of users, summed over attributes, and numbers of their values that are added, removed and kept."""
     # The losses are AL' and AM' times the number of attributes (each denominator of AM' is greater by 1); 0 for
     # removed users. The loss of a numeric attribute is the change of both bounds of the range over the largest
     # possible change. A user without a value gains each unit of the new range, out of those of the domain.
