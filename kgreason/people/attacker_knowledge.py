@@ -24,6 +24,19 @@ from kgreason.people.verification.verdict import Published, Source
 LINKS, VALUES, BOTH = "numbers of links", "values", "values and numbers of links"
 
 
+def known_k(kind: str) -> str:
+    """Name of a kind of knowledge with the k of the user."""
+    return f"{kind.replace(' and', ',')} and k"
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of a table whose first column is aligned to the left, the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip() for row in rows
+    ]
+
+
 Part = tuple[Literal["values", "links"], str]
 
 
