@@ -123,14 +123,16 @@ def dependences(graph: PeopleGraph, k: Counts, rng: np.random.Generator) -> tupl
     result = []
     for i, (what, (number, there)) in enumerate((what, many[what]) for what in rows):
         strength = float(_ranks(number[there]) @ _ranks(k[there].astype(np.float64)))
-        result.append(Dependence(what, strength, None, overall, overall, p[i], corrected[i]))
+        result.append(Dependence(what, strength, None, overall, overall, float(p[i]), float(corrected[i])))
     for i, name in enumerate(groups, len(rows)):
         matrix, members, values = groups[name]
         means = (matrix @ k) / members
         score = np.abs((matrix @ ranks) / np.sqrt(members * (graph.n - members)))
         most = int(score.argmax())
         chosen = None if values[most] < 0 else str(graph.attributes[name].domain[values[most]])
-        result.append(Dependence(name, None, chosen, float(means[most]), overall, p[i], corrected[i]))
+        result.append(
+            Dependence(name, None, chosen, float(means[most]), overall, float(p[i]), float(corrected[i]))
+        )
     return tuple(result)
 
 
@@ -153,7 +155,9 @@ def _numbers(graph: PeopleGraph, users: Counts) -> dict[str, tuple[Floats, npt.N
         if one.kind == "numeric":
             low, high = (bound[users] for bound in one.bounds(n))
             there = low <= high
-            found[name] = np.where(there, low + high, 0.0) / 2, there
+            middle = np.zeros(len(users))
+            middle[there] = (low[there] + high[there]) / 2
+            found[name] = middle, there
     return found
 
 

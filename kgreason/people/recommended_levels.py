@@ -17,7 +17,7 @@ from kgreason.base.errors import AnonymizationError
 from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import Vertices
 from kgreason.people.anonymizers.losses import AttributeDegreeLoss
-from kgreason.people.anonymizers.user_distances import Neighbours, neighbours
+from kgreason.people.anonymizers.user_distances import neighbours
 from kgreason.people.model import Attribute, Counts, PeopleGraph
 
 FARTHEST = 10  # largest k that is recommended, in multiples of the least
@@ -69,10 +69,11 @@ class Recommended:
 def recommended(graph: PeopleGraph, confidence: float, sensitive: Sequence[str] = ()) -> Recommended:
     """Recommend the least k of each user for a wanted confidence.
 
-    It is at least 1 / `confidence`, rounded up. Among the user and the k - 1 nearest users, each value that the user
-    has of a sensitive attribute is held by at most the share `confidence`, or by no greater share than among all users:
-    then the class tells no more than the knowledge that somebody is in the data. For k = n this always holds; but no
-    more than 10 times the least k is recommended.
+    It is at least 1 / `confidence`, rounded up. Among the user and the s - 1 nearest users, each value that the user
+    has of a sensitive attribute is held by at most the share `confidence`, or by no greater share than of all users:
+    then the class tells no more than the knowledge that somebody is in the data. This is asked for every s from k to
+    2 k - 1, the sizes of classes that the methods aim at. It holds for k = n at the latest, but no more than 10 times
+    the least k is recommended.
 
     The distance is ADM with alpha = 1/2; takes time O(n²) with sensitive attributes.
 
@@ -100,30 +101,50 @@ def recommended(graph: PeopleGraph, confidence: float, sensitive: Sequence[str] 
             raise AnonymizationError(f"there is no attribute {name!r}", hint=f"the attributes are: {known}")
         attributes.append(graph.attributes[name])
     if attributes and least <= graph.n:
-        near = neighbours(AttributeDegreeLoss(graph), np.full(graph.n, most - 1, dtype=np.int64))
-        fine = np.ones((graph.n, most), dtype=np.bool_)
-        for one in attributes:
-            _restrict(fine, one, near, confidence)
-        fine[:, : least - 1] = False
-        k = np.where(fine.any(axis=1), fine.argmax(axis=1) + 1, 0)
+        holders = np.unique(np.concatenate([one.user for one in attributes]))
+        k[holders] = _least(graph, holders, attributes, least, most, confidence)
     return Recommended(confidence, tuple(sensitive), least, most, k)
 
 
-def _restrict(fine: np.ndarray[Any, Any], held: Attribute, near: Neighbours, confidence: float) -> None:
-    """Rule out each k, ``fine[u, k - 1]``, for which the nearest users hold a value of u too often."""
-    n, most = fine.shape
-    domain = max(len(held.domain), 1)
+def _least(
+    graph: PeopleGraph,
+    users: Vertices,
+    attributes: Sequence[Attribute],
+    least: int,
+    most: int,
+    confidence: float,
+) -> Counts:
+    """Least k of some users by the values of their neighbours; 0 if none suffices."""
+    largest = min(2 * most - 1, graph.n)
+    wanted = np.zeros(graph.n, dtype=np.int64)
+    wanted[users] = largest - 1
+    near = neighbours(AttributeDegreeLoss(graph), wanted).user.reshape(len(users), largest - 1)
+    size = np.arange(1, largest + 1)
+    failing = np.full((len(users), largest), largest + 1)  # the least size from here on that does not suffice
+    for one in attributes:
+        _mark(failing, users, one, near, confidence, graph.n)
+    failing = np.minimum.accumulate(failing[:, ::-1], axis=1)[:, ::-1]
+    fine = failing > np.minimum(2 * size - 1, graph.n)
+    fine[:, : least - 1] = False
+    fine[:, most:] = False
+    return np.where(fine.any(axis=1), fine.argmax(axis=1) + 1, 0)
+
+
+def _mark(
+    failing: Counts, users: Vertices, held: Attribute, near: Vertices, confidence: float, n: int
+) -> None:
+    """Mark each size s, in ``failing[i, s - 1]``, for which a value of user i is held too often."""
+    domain, size = max(len(held.domain), 1), np.arange(1, failing.shape[1] + 1)
     pairs = held.user * domain + held.value  # ascending
     total = np.bincount(held.value, minlength=domain)
-    size = np.arange(1, most + 1)
-    others = near.user.reshape(n, -1)
-    step = max(1, EXAMINED // most)
+    rows = np.searchsorted(users, held.user)
+    step = max(1, EXAMINED // len(size))
     for first in range(0, len(pairs), step):
-        user, value = held.user[first : first + step], held.value[first : first + step]
-        wanted = others[user] * domain + value[:, None]
+        row, value = rows[first : first + step], held.value[first : first + step]
+        wanted = near[row] * domain + value[:, None]
         place = np.minimum(np.searchsorted(pairs, wanted), len(pairs) - 1)
-        holders = 1 + np.cumsum(pairs[place] == wanted, axis=1)
-        holders = np.concatenate([np.ones((len(user), 1), dtype=np.int64), holders], axis=1)
-        few = holders <= np.floor(confidence * size + 1e-9)
-        few |= holders * n <= total[value][:, None] * size
-        np.logical_and.at(fine, user, few)
+        own = np.ones((len(row), 1), dtype=np.int64)
+        holders = np.cumsum(np.concatenate([own, pairs[place] == wanted], axis=1), axis=1)
+        many = holders > np.floor(confidence * size + 1e-9)
+        many &= holders * n > total[value][:, None] * size
+        np.minimum.at(failing, row, np.where(many, size, failing.shape[1] + 1))

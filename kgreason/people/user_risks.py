@@ -19,7 +19,7 @@ from kgreason.base.atomic_files import replacing
 from kgreason.base.printable import Displayed
 from kgreason.data.formats.delimited import write_csv
 from kgreason.graph.refinement import paired
-from kgreason.people.attacker_knowledge import Traits, aligned, known_k
+from kgreason.people.attacker_knowledge import LINKS, Traits, aligned, known_k
 from kgreason.people.level_dependence import Dependence
 from kgreason.people.model import Counts, Numbers, PeopleGraph
 from kgreason.people.recommended_levels import Recommended
@@ -28,7 +28,8 @@ from kgreason.release.report.candidate_tables import Candidates, CandidateSets
 
 HEAD = ("an attacker knows", "unique", "", "fewer than k", "", "highest risk", "average")
 NAMED = 20  # attributes with a row of their own in the text, those with the most unique users
-SHOWN = 5  # users without a sufficient k who are named
+BANDS = 4  # ranges of recommended k in the text
+SHOWN = 3  # users without a sufficient k who are named
 
 
 def seen_in(graph: PeopleGraph, k: Counts | None = None) -> tuple[Candidates, ...]:
@@ -37,15 +38,13 @@ def seen_in(graph: PeopleGraph, k: Counts | None = None) -> tuple[Candidates, ..
     `k` are the public levels of users, which attackers know as well.
     """
     traits = Traits.of(graph)
-    kinds = traits.kinds()
-    single = {f"values of {name}": of for (kind, name), of in traits.parts.items() if kind == "values"}
+    kinds = traits.kinds() or {"nothing": np.zeros(graph.n, dtype=np.int64)}
+    single = {f"values of {name}": of for (part, name), of in traits.parts.items() if part == "values"}
     if len(single) > 1:
-        first = {name: of for name, of in kinds.items() if name.endswith("links") and "values" not in name}
-        kinds = first | single | kinds
+        kinds = {name: of for name, of in kinds.items() if name == LINKS} | single | kinds
     if k is not None:
-        last = [*kinds][-1] if kinds else "nothing"
-        start = kinds[last] if kinds else np.zeros(graph.n, dtype=np.int64)
-        kinds[known_k(last)] = paired(start, k)
+        last = [*kinds][-1]
+        kinds[known_k(last)] = paired(kinds[last], k)
     everybody = np.ones(graph.n, dtype=np.bool_)
     return tuple(Candidates(name, CandidateSets(sizes(of), everybody)) for name, of in kinds.items())
 
@@ -75,8 +74,7 @@ class PeopleRisk(Displayed):
     dependences: tuple[Dependence, ...] | None = None
 
     def __repr__(self) -> str:
-        unique = self.strongest.unique if self.seen else 0
-        return f"<PeopleRisk: {self.graph.n:,} users, {unique:,} unique by what an attacker may know>"
+        return f"<PeopleRisk: {self.graph.n:,} users, {self.strongest.unique:,} unique by what an attacker may know>"
 
     @property
     def strongest(self) -> CandidateSets:
@@ -148,7 +146,7 @@ class PeopleRisk(Displayed):
         names = [name for name, _ in self._sets()]
         columns: list[Any] = [self.graph.labels, self.k, *(sets.candidates for _, sets in self._sets())]
         header = ["user", "k", *names, "risk"]
-        columns.append(self.risks if self.seen else np.ones(self.graph.n))
+        columns.append(self.risks)
         if self.recommended is not None:
             header.append("recommended k")
             columns.append(self.recommended.k)
@@ -194,16 +192,21 @@ class PeopleRisk(Displayed):
         left_out = len(self.seen) - len(self.rows())
         if left_out:
             lines.append(f"and {left_out:,} attributes with fewer unique users")
-        if self.dependences is not None:
-            lines += ["", *self._dependent(self.dependences)]
-        if self.recommended is not None:
-            lines += ["", *self._advice(self.recommended)]
+        if remarks := list(self.remarks()):
+            lines += ["", *remarks]
         if exposed:
             named = [(user, "; ".join(by)) for user, by in self.exposed(exposed)]
             width = max(len("most exposed"), *(len(user) for user, _ in named))
             head = ("most exposed", "unique if an attacker knows")
             lines += ["", *(f"{user:<{width}}  {by}".rstrip() for user, by in (head, *named))]
         return "\n".join(lines)
+
+    def remarks(self) -> Iterator[str]:
+        """What the k of users tell of their data, and which k are recommended, in words."""
+        if self.dependences is not None:
+            yield from self._dependent(self.dependences)
+        if self.recommended is not None:
+            yield from self._advice(self.recommended)
 
     def _dependent(self, found: tuple[Dependence, ...]) -> Iterator[str]:
         yield from (str(one) for one in found if one.significant)
@@ -215,23 +218,31 @@ class PeopleRisk(Displayed):
             yield "k is the same for all users, or there is nothing to compare it with"
 
     def _advice(self, found: Recommended) -> Iterator[str]:
-        alike = int((self._users_alike() >= found.least).sum())
         yield (
-            f"k = {found.least} is the least with which an attacker finds no user with a confidence above "
-            f"{found.confidence:g} (guaranteed); {alike:,} users have as many that look the same already"
+            f"least k by which nobody is found with a confidence above {found.confidence:g}: {found.least} "
+            "(guaranteed)"
         )
+        yield f"users with as many look-alikes already: {int((self._users_alike() >= found.least).sum()):,}"
         if not found.sensitive:
+            yield "without --sensitive this k is the same for all users"
             return
         what = ", ".join(found.sensitive)
-        yield f"k by which values of {what} are probably not concluded with more, or than of anybody (estimated):"
-        counts = found.as_dict()["k"]
-        yield "; ".join(f"k = {k}: {count:,}" for k, count in counts.items()) or "for nobody"
+        yield f"k by which {what} of users is concluded with no more, or no more than of anybody (estimate):"
+        levels = found.k[found.k > 0]
+        edges = np.unique(np.geomspace(found.least, found.most + 1, BANDS + 1).round().astype(np.int64))
+        counts = np.histogram(levels, edges)[0].tolist()
+        counts[0] -= (first := int((levels == found.least).sum()))
+        yield f"  k = {found.least}: {first:,} users"
+        for low, high, count in zip(edges[:-1].tolist(), edges[1:].tolist(), counts, strict=True):
+            if count:
+                yield f"  k = {max(low, found.least + 1)} to {high - 1}: {count:,} users"
         if len(without := found.without):
             some = ", ".join(self.graph.labels[without[:SHOWN]].tolist()) + ", ..." * (len(without) > SHOWN)
-            yield f"no k up to {found.most} suffices for {len(without):,} users: {some}"
+            yield f"  none up to {found.most} suffices: {len(without):,} users ({some})"
         yield "these k depend on the values: keep them secret"
 
     def _users_alike(self) -> Counts:
         """Number of users who are equal in all values and numbers of links."""
-        known = [sets.candidates for name, sets in self._sets() if not name.endswith("k")]
-        return known[-1] if known else np.full(self.graph.n, self.graph.n)
+        found = self.seen[-1 if self.dependences is None else -2].before
+        assert found is not None
+        return found.candidates
