@@ -26,7 +26,7 @@ LINKS, VALUES, BOTH = "numbers of links", "values", "values and numbers of links
 
 def known_k(kind: str) -> str:
     """Name of a kind of knowledge with the k of the user."""
-    return f"{kind.replace(' and', ',')} and k"
+    return f"{kind.replace(' and numbers of', ',')} and k"
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:

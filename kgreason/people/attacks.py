@@ -202,8 +202,7 @@ HEAD = (
     "smallest",
     "unique",
     "fewer than k",
-    "highest risk",
-    "average",
+    "average risk",
     "others",
     "misled",
 )
@@ -321,7 +320,6 @@ class UserAttacks(Displayed):
             f"{before.fewest:,} -> {after.fewest:,}",
             f"{before.unique:,} -> {after.unique:,}",
             f"{fewer:,} -> {self.short(seen):,}",
-            f"{before.highest:.3f} -> {after.highest:.3f}",
             f"{before.average:.3f} -> {rate.value:.3f}{interval}",
             f"{self.found(self.control[seen.knowledge]).value:.3f}",
             f"{after.misled:.1%}",
@@ -330,11 +328,11 @@ class UserAttacks(Displayed):
 
 LEGEND = (
     "smallest          fewest users of the graph who fit the knowledge of a user, the user among them: before -> after",
-    "                  the anonymization; 0 if no user is among the candidates",
+    "                  the anonymization; 0 if no user is among the candidates. The highest risk is 1 / smallest",
     "unique            users who are the only candidate",
     "fewer than k      users with fewer candidates than their anonymity level",
-    "risk, average     probability to pick the right candidate, at most and on average",
-    "others            average for knowledge of a person who is not in the data",
+    "average risk      probability to pick the right candidate, on average",
+    "others            the same for knowledge of a person who is not in the data",
     "misled            users who are not among the candidates in the release",
     "as released       the attacker knows what the release shows of a user, which is the worst case",
 )

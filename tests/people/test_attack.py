@@ -86,7 +86,7 @@ def test_candidates_for_a_known_k_are_those_of_a_plain_count(
     found = kgreason.people.attack(graph(before), graph(after), np.array(order), k_values=own)
     shown, true = ([known(facts, user) for user in USERS] for facts in (after, before))
     degrees = "numbers of links and k, as released"
-    both = "values, numbers of links and k, as released"
+    both = "values, links and k, as released"
     seen = {one.knowledge: one for one in found.seen}
     for name, start in ((degrees, 1), (both, 0)):
         if (one := seen.get(name)) is None:

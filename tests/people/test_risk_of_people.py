@@ -74,7 +74,9 @@ def plain_knowledge(graph: PeopleGraph, levels: Sequence[int]) -> dict[str, list
         values: list[object] = list(zip(*single.values(), strict=True))
         last = "values and numbers of links"
         found |= {"values": values, last: list(zip(values, links, strict=True))}
-    return found | {f"{last.replace(' and', ',')} and k": list(zip(found[last], levels, strict=True))}
+    return found | {
+        f"{last.replace(' and numbers of', ',')} and k": list(zip(found[last], levels, strict=True))
+    }
 
 
 @settings(max_examples=inputs(100), deadline=None)
@@ -287,7 +289,7 @@ def test_the_command(tmp_path: Path) -> None:
     lines = done.stdout.splitlines()
     assert lines[0] == "60 users, before any anonymization"
     assert lines[2].split()[:3] == ["an", "attacker", "knows"]
-    assert any(line.startswith("values, numbers of links and k") for line in lines)
+    assert any(line.startswith("values, links and k") for line in lines)
     assert "least k by which nobody is found with a confidence above 0.25: 4 (guaranteed)" in lines
     assert "these k depend on the values: keep them secret" in lines
     assert lines[-3].startswith("most exposed")
