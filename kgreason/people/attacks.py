@@ -18,9 +18,10 @@ import numpy as np
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.printable import Displayed
 from kgreason.base.records import record
+from kgreason.graph.knowledge_graph import Vertices
 from kgreason.graph.refinement import paired
 from kgreason.people.attacker_knowledge import Series, aligned, known_k
-from kgreason.people.model import EMPTY, Counts, PeopleGraph
+from kgreason.people.model import Counts, Numbers, PeopleGraph
 from kgreason.people.verification.information import Classes, information, sizes
 from kgreason.people.verification.verdict import Published, Source
 from kgreason.release.rates import Rate, chances
@@ -101,7 +102,7 @@ def attack_users(
         {one.knowledge: _only(twins, drawn) for one, twins in zip(seen, control, strict=True)},
         float((mapping[drawn] >= 0).mean()) / max(m, 1) if len(drawn) else 0.0,
         len(drawn) == n,
-        tuple(beliefs(releases[0], name, confidence) for name in sensitive),
+        tuple(belief(releases[0], name, confidence) for name in sensitive),
     )
 
 
@@ -135,7 +136,7 @@ def _only(sets: CandidateSets | None, users: Counts) -> CandidateSets:
     )
 
 
-@record
+@record(eq=False)
 class Belief:
     """Conclusions of an attacker who finds the class of a user, on the user's values of one attribute.
 
@@ -146,55 +147,72 @@ class Belief:
     attribute
         Name of the attribute.
     users
-        Number of released users with values.
-    highest, average
-        Highest confidence in a true value of a user, and its mean over these users.
+        Original users with values who are released; int64, shape (m,).
+    confidence
+        Highest confidence in a true value of each of them; float64, shape (m,).
     above
-        Number of these users with a value whose confidence exceeds both `limit` and the share of all original users
-        with the value.
+        Those with a value whose confidence exceeds both `limit` and the share of all original users with the value.
     limit
         Confidence that should not be exceeded.
     """
 
     attribute: str
-    users: int
-    highest: float
-    average: float
-    above: int
+    users: Vertices
+    confidence: Numbers
+    above: Vertices
     limit: float
 
+    @property
+    def highest(self) -> float:
+        """Highest confidence in a true value of any user."""
+        return float(self.confidence.max(initial=0.0))
+
+    @property
+    def average(self) -> float:
+        """Mean over the users of the highest confidence."""
+        return float(self.confidence.mean()) if len(self.users) else 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for JSON, without users."""
+        return {
+            "attribute": self.attribute,
+            "limit": self.limit,
+            "users": len(self.users),
+            "above": len(self.above),
+            "highest": self.highest,
+            "average": self.average,
+        }
+
     def __str__(self) -> str:
-        share = self.above / max(self.users, 1)
+        share = len(self.above) / max(len(self.users), 1)
         return (
             f"values of {self.attribute} concluded from the class: confidence {self.average:.3f} on average, "
-            f"{self.highest:.3f} at most; above {self.limit:g} and the share of all users for {self.above:,} of "
-            f"{self.users:,} users ({share:.1%})"
+            f"{self.highest:.3f} at most; above {self.limit:g} and the share of all users for {len(self.above):,} of "
+            f"{len(self.users):,} users ({share:.1%})"
         )
 
 
-def beliefs(release: Published, name: str, limit: float) -> Belief:
+def belief(release: Published, name: str, limit: float) -> Belief:
     """Measure what an attacker concludes from classes of equal users of a release; `limit` is that of `Belief`."""
     assert release.source is not None
     original, mapping = release.source.graph, release.source.mapping
     if name not in original.attributes:
         known = ", ".join(original.attributes) or "none"
         raise AnonymizationError(f"there is no attribute {name!r}", hint=f"the attributes are: {known}")
-    classes = information(release.graph)
-    held = original.attributes.get(name, EMPTY)
+    classes, held = information(release.graph), original.attributes[name]
     there = mapping[held.user] >= 0
     user, value = held.user[there], held.value[there]
     own = classes[mapping[user]]
-    key = own * max(len(held.domain), 1) + value
-    _, place, holders = np.unique(key, return_inverse=True, return_counts=True)
+    _, place, holders = np.unique(
+        own * max(len(held.domain), 1) + value, return_inverse=True, return_counts=True
+    )
     share = holders[place] / np.bincount(classes, minlength=1)[own]
     overall = np.bincount(held.value, minlength=len(held.domain))[value] / max(original.n, 1)
     most = np.zeros(original.n)
     np.maximum.at(most, user, share)
     users = np.unique(user)
     above = np.unique(user[share > np.maximum(limit, overall) + 1e-12])
-    shares = most[users]
-    average = float(shares.mean()) if len(users) else 0.0
-    return Belief(name, len(users), float(shares.max(initial=0.0)), average, len(above), limit)
+    return Belief(name, users, most[users], above, limit)
 
 
 HEAD = (
@@ -279,7 +297,7 @@ class UserAttacks(Displayed):
             "all": self.all,
             "naive": self.naive,
             "attacks": [self._as_dict(one) for one in self.seen],
-            "beliefs": [asdict(one) for one in self.beliefs],
+            "beliefs": [one.as_dict() for one in self.beliefs],
         }
 
     def _as_dict(self, seen: Candidates) -> dict[str, Any]:

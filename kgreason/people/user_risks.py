@@ -191,7 +191,7 @@ class PeopleRisk(Displayed):
         lines = [f"{graph}, before any anonymization", "", *aligned([HEAD, *self.rows()])]
         left_out = len(self.seen) - len(self.rows())
         if left_out:
-            lines.append(f"and {left_out:,} attributes with fewer unique users")
+            lines.append(f"further attributes, with fewer unique users: {left_out:,}")
         if remarks := list(self.remarks()):
             lines += ["", *remarks]
         if exposed:

@@ -195,7 +195,7 @@ def test_beliefs_are_shares_of_classes(
             shares.append(max(of.values()))
             above += any(s > max(limit, sum(t in has for has in jobs) / 7) + 1e-9 for t, s in of.items())
     (belief,) = found.beliefs
-    assert (belief.users, belief.above) == (len(shares), above)
+    assert (len(belief.users), len(belief.above)) == (len(shares), above)
     assert belief.highest == pytest.approx(max(shares))
     assert belief.average == pytest.approx(sum(shares) / len(shares))
     assert str(belief) in str(found)

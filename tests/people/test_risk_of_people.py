@@ -26,6 +26,7 @@ from kgreason.people.level_dependence import _groups, _holm, _ranks, _statistics
 from kgreason.people.recommended_levels import recommended
 from tests.examples import inputs
 from tests.folders import ROOT
+from tests.people.test_reading_people import FREEBASE, authors_levels, numbered, real
 
 RNG = np.random.default_rng
 EXAMPLE = ROOT / "examples" / "people"
@@ -222,6 +223,41 @@ def test_a_k_of_some_job_and_one_that_falls_with_age_are_found() -> None:
     assert dependences(graph, np.full(60, 3), RNG(0)) == ()
 
 
+@pytest.mark.parametrize(
+    ("name", "least"),
+    # te: values and links in both directions of all three relations, and all but one of ten attributes
+    [("te_5-50-5_0", 16), ("zipf_2-5-1-2_0", 0)],
+)
+def test_the_levels_of_the_authors(real_data: Path, tmp_path: Path, name: str, least: int) -> None:
+    """Those by edges tell of the data, random ones do not."""
+    said = FREEBASE.split("[[names]]")[0] + '[kinds]\nrelations = ["9", "10", "11"]\nothers = "categorical"\n'
+    graph, ids = real(said, real_data, tmp_path), numbered(real_data, "freebase")
+    authors = {ids[user]: k for user, k in authors_levels(real_data, f"freebase_{name}").items()}
+    k = np.array([authors[label] for label in graph.labels])
+    found = [one for one in dependences(graph, k, RNG(0)) if one.significant]
+    assert len(found) == least
+    assert all(one.correlation > 0.2 for one in found if one.correlation is not None)
+
+
+@pytest.mark.slow
+def test_recommended_k_hide_more_values_than_the_least_k(real_data: Path, tmp_path: Path) -> None:
+    """An estimate: the confidence holds for most, but not for all users who have a recommended k."""
+    graph = real(FREEBASE, real_data, tmp_path)
+    found = recommended(graph, 0.2, ["religion"])
+    held = {}
+    for name, k in (("recommended", np.where(found.k > 0, found.k, found.most)), ("least", found.k * 0 + 5)):
+        own = dict(zip(graph.labels.tolist(), k.tolist(), strict=True))
+        made = kgreason.people.anonymize(graph, k_values=own, seed=1)
+        asked = {"k_values": own, "sensitive": ["religion"], "confidence": 0.2}
+        attack = kgreason.people.attack(graph, made.release.graph, made.release.mapping, **asked)
+        assert attack.holds  # identity is guaranteed
+        (belief,) = attack.beliefs
+        some = np.intersect1d(belief.users, np.flatnonzero(found.k))
+        held[name] = 1 - len(np.intersect1d(belief.above, some)) / len(some)
+    assert held["recommended"] > 0.6
+    assert held["least"] < 0.3
+
+
 def test_of_many_users_some_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kgreason.people.level_dependence.MOST", 200)
     monkeypatch.setattr("kgreason.people.level_dependence.HELD", 1000)
@@ -367,5 +403,5 @@ def test_many_attributes_are_shown_by_their_unique_users() -> None:
     text = str(found)
     assert "values of a03" in text
     assert "values of a24" in text
-    assert "and 5 attributes with fewer unique users" in text
+    assert "further attributes, with fewer unique users: 5" in text
     assert Counter(one.knowledge.startswith("values of") for one in found.seen)[True] == 25
