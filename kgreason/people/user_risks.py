@@ -142,7 +142,10 @@ class PeopleRisk(Displayed):
         }
 
     def write(self, path: Path) -> None:
-        """Write a row for each user: k, candidates by kind of knowledge, risk, recommended k; readable by its owner."""
+        """Write a row for each user: k, candidates by kind of knowledge, risk, recommended k (0: none suffices).
+
+        The file is readable by its owner only.
+        """
         names = [name for name, _ in self._sets()]
         columns: list[Any] = [self.graph.labels, self.k, *(sets.candidates for _, sets in self._sets())]
         header = ["user", "k", *names, "risk"]

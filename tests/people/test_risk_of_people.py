@@ -24,6 +24,7 @@ from kgreason.people.anonymity_levels import te_levels, zipf_levels
 from kgreason.people.anonymizers.losses import AttributeDegreeLoss
 from kgreason.people.level_dependence import _groups, _holm, _ranks, _statistics, dependences
 from kgreason.people.recommended_levels import recommended
+from kgreason.people.user_risks import PeopleRisk, seen_in
 from tests.examples import inputs
 from tests.folders import ROOT
 from tests.people.test_reading_people import FREEBASE, authors_levels, numbered, real
@@ -83,8 +84,8 @@ def plain_knowledge(graph: PeopleGraph, levels: Sequence[int]) -> dict[str, list
 @settings(max_examples=inputs(100), deadline=None)
 @given(graphs(), st.lists(st.integers(1, 3), min_size=9, max_size=9))
 def test_candidates_are_those_of_a_plain_count(graph: PeopleGraph, k: list[int]) -> None:
-    own = dict(zip(graph.labels.tolist(), k, strict=False))
-    found = kgreason.people.risk(graph, k_values=own)
+    levels = np.array(k[: graph.n])
+    found = PeopleRisk(graph, levels, seen_in(graph, levels))
     plain = plain_knowledge(graph, k[: graph.n])
     assert [one.knowledge for one in found.seen] == [*plain]
     for one in found.seen:
