@@ -1,8 +1,9 @@
 """Graphs of people, compared with the figures of the papers: ``python benchmarks/attribute_kg.py DATA [PART...]``.
 
 DATA is the folder of public graphs. Parts are ``quality`` (PCKGA, Tables 2 and 3), ``time`` (distances, then the whole
-of PCKGA on YAGO), ``large`` (50,000 users) and ``degrees`` (Paired k-degree on DBLP); by default all. Every release is
-verified. Lower is better in all columns; a figure above the paper's is marked with !.
+of PCKGA on YAGO), ``large`` (50,000 users), ``degrees`` (Paired k-degree on DBLP) and ``levels`` (what the authors' k
+tell of the data, and for whom recommended k keep the confidence); by default all. Every release is verified. Lower is
+better in all columns but those of ``levels``; a figure above the paper's is marked with !.
 
 AIL and RRU of the paper are those of graphs that do not always satisfy p-k-ad. In parentheses is the part of our AIL
 that attributes alone cause, which compares fairly: the authors' attribute classes are right, their degrees are not.
@@ -24,13 +25,16 @@ import numpy as np
 
 from kgreason.isomorphism.settings import Mode
 from kgreason.people import anonymize as anonymize_people
+from kgreason.people import attack as attack_people
 from kgreason.people import read as read_people
 from kgreason.people import verify as verify_people
 from kgreason.people.anonymizers.generalization import generalize, publish
 from kgreason.people.anonymizers.losses import AttributeDegreeLoss
 from kgreason.people.anonymizers.user_distances import AnonymizationDistance, Clusters, Levels
 from kgreason.people.anonymizers.valid_clusters import invalid_removal, merge_split, vac
+from kgreason.people.level_dependence import dependences
 from kgreason.people.model import PeopleGraph
+from kgreason.people.recommended_levels import recommended
 from kgreason.people.utility import Utility, measure
 
 RELATIONS = {"freebase": ["9", "10", "11"], "yago": ["11", "14", "15", "23"]}
@@ -52,8 +56,15 @@ Way = Callable[[Levels], Judged]
 
 def main() -> None:
     data = Path(sys.argv[1]).resolve()
-    for part in sys.argv[2:] or ["quality", "time", "large", "degrees"]:
-        {"quality": quality, "time": times, "large": large, "degrees": degrees}[part](data)
+    for part in sys.argv[2:] or ["quality", "time", "large", "degrees", "levels"]:
+        parts = {
+            "quality": quality,
+            "time": times,
+            "large": large,
+            "degrees": degrees,
+            "levels": public_levels,
+        }
+        parts[part](data)
 
 
 def quality(data: Path) -> None:
@@ -190,6 +201,36 @@ def degrees(data: Path) -> None:
             f"{'holds' if result.holds else 'DOES NOT HOLD'}, {len(result.removed)} users removed",
             flush=True,
         )
+
+
+SENSITIVE = {"religion": "0", "ethnicity": "12", "profession": "3", "cause of death": "1"}
+
+
+def public_levels(data: Path) -> None:
+    print("\nThe authors' k: comparisons with the data, and how many of them are significant")
+    for name in RELATIONS:
+        graph = people(data, name)
+        for file in sorted((data / "pckga" / "k_values").glob(f"{name}_*")):
+            found = dependences(graph, authors_levels(data, name, file, graph), np.random.default_rng(0))
+            count = sum(one.significant for one in found)
+            print(f"  {file.name.removesuffix('.txt.gz'):<24} {len(found)}, {count}", flush=True)
+    graph = people(data, "freebase")
+    print(
+        "Freebase, recommended k for a confidence of 0.2: users with values of the attribute and such a k, share of"
+    )
+    print("them for whom it holds; the same with k = 5 for all")
+    for title, name in SENSITIVE.items():
+        found = recommended(graph, 0.2, [name])
+        shares = []
+        for k in (np.where(found.k > 0, found.k, found.most), np.full(graph.n, found.least)):
+            own = dict(zip(graph.labels.tolist(), k.tolist(), strict=True))
+            made = anonymize_people(graph, k_values=own, seed=1)
+            assert made.holds
+            asked = {"k_values": own, "sensitive": [name], "confidence": 0.2}
+            (concluded,) = attack_people(graph, made.release.graph, made.release.mapping, **asked).beliefs
+            some = np.intersect1d(concluded.users, np.flatnonzero(found.k))
+            shares.append(1 - len(np.intersect1d(concluded.above, some)) / len(some))
+        print(f"  {title:<16} {len(some):,}: {shares[0]:.0%}, {shares[1]:.0%}", flush=True)
 
 
 def people(data: Path, name: str) -> PeopleGraph:

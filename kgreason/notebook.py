@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from kgreason.people.attacks import UserAttacks
     from kgreason.people.model import Attribute, PeopleGraph
     from kgreason.people.result import PeopleAnonymization
+    from kgreason.people.user_risks import PeopleRisk
     from kgreason.people.verification.verdict import PeopleVerdict
     from kgreason.provenance.explanation import Explanation
     from kgreason.reasoning.results import Reasoned
@@ -239,6 +240,14 @@ def _(found: Attacks) -> View:
     title = f"Attacks on a release, k = {found.k}, x = {', '.join(map(str, found.x))}"
     items: list[Item | str] = [attacks_table(found), "print(...) explains the columns", *found.notes]
     return View(title, items, state, words[state])
+
+
+@shows("kgreason.people.user_risks.PeopleRisk")
+def _(found: PeopleRisk) -> View:
+    from kgreason.people.user_risks import HEAD
+
+    table = Table("", HEAD, tuple(found.rows()), "more candidates are better, and fewer unique users")
+    return View("Risks of people before anonymization", [table, *found.remarks()])
 
 
 @shows("kgreason.people.attacks.UserAttacks")

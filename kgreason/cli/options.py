@@ -299,6 +299,12 @@ FILES = (
     option("--mutual NAME,...", list[str], "Relations whose links run both ways, as married."),
     option("--table", bool, "The files are tables; FILE?id=COLUMN says which column names the users."),
 )
+ORIGINAL = option(
+    "--original FILE",
+    list[str],
+    "The original: its schema (.toml), or its files, as anonymize takes them; repeatable.",
+    shell_complete=files_of_people,
+)
 MEMORY_LIMIT = option(
     "--memory-limit SIZE",
     int,

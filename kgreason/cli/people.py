@@ -1,4 +1,4 @@
-"""Commands on graphs of people: anonymize, verify, attack, score, generate-k."""
+"""Commands on graphs of people: anonymize, verify, score, generate-k."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from kgreason.cli.commands import (
     refuse,
     the_schema,
 )
-from kgreason.cli.options import FILES, REQUIRED, WRITTEN, argument, names, option
+from kgreason.cli.options import FILES, ORIGINAL, REQUIRED, WRITTEN, argument, names, option
+from kgreason.cli.people_risk import attack, risk
 from kgreason.cli.releases import FOLDERS, PLAIN_FORMAT, check_releases, print_verdict, publish
 from kgreason.people.settings import PeopleModel, Settings
 
@@ -33,12 +34,6 @@ if TYPE_CHECKING:
 
 
 SETTINGS = options.settings_options(Settings)
-ORIGINAL = option(
-    "--original FILE",
-    list[str],
-    "The original: its schema (.toml), or its files, as anonymize takes them; repeatable.",
-    shell_complete=options.files_of_people,
-)
 
 
 @command(options.SOURCES, *SETTINGS, *FOLDERS, PLAIN_FORMAT, options.AS_JSON, *FILES)
@@ -183,49 +178,6 @@ def score(release: str, mapping: Path, original: Sequence[str], as_json: bool, *
     return 0
 
 
-@command(
-    options.RELEASE,
-    options.mapping_file(Path, default=REQUIRED),
-    ORIGINAL,
-    option(
-        "-k --k N",
-        int,
-        "How many candidates each user asks for.",
-        least=1,
-        show_default="as the release says",
-    ),
-    option("--k-values FILE", str, "Table user,k: how many candidates each user asks for."),
-    options.AS_JSON,
-    *FILES,
-)
-def attack(release: str, mapping: Path, original: Sequence[str], as_json: bool, **asked: Any) -> int:
-    """Look for each user in a release by the values and numbers of links that an attacker may know.
-
-    Exit code 0: each user has as many candidates as its level, for knowledge of what the release shows. 1: some have
-    fewer. 2: bad usage or input.
-    """
-    from kgreason.people import api
-    from kgreason.people.folder import read_published
-    from kgreason.people.result import Claim
-    from kgreason.release.folder_contents import readme_text
-
-    schema = the_schema(original, asked, "--original")
-    with terminal.progress() as shown:
-        found = read_published(Path(release), schema, mapping, shown)
-    assert found.source is not None
-    k, k_values = asked["k"], asked["k_values"]
-    if k is None and k_values is None and (claim := Claim.found(readme_text(Path(release)))) is not None:
-        if claim.k is None:
-            raise CallError("each user of this release has an own k", hint="say --k-values FILE, or -k N")
-        k = claim.k
-    attacks = api.attack(found.source.graph, found.graph, found.source.mapping, k=k, k_values=k_values)
-    if as_json:
-        print_json(attacks.as_dict())
-    else:
-        print(attacks)
-    return int(not attacks.holds)
-
-
 # --- generate-k ---
 
 
@@ -301,5 +253,5 @@ levels = Group("generate-k", help="Make up the k of each user, for experiments."
 app = Group(
     "people",
     help="Graphs of people: users with attributes, and relations between users.",
-    commands=[anonymize, verify, attack, score, levels],
+    commands=[risk, anonymize, verify, attack, score, levels],
 )

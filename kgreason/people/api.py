@@ -1,4 +1,4 @@
-"""Python API of the people family: anonymize, verify, attack and score graphs of people."""
+"""Python API of the people family: measure risks, anonymize, verify, attack and score graphs of people."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kgreason.people.folder import Mapped
     from kgreason.people.model import Counts, PeopleGraph
     from kgreason.people.result import PeopleAnonymization
+    from kgreason.people.user_risks import PeopleRisk
     from kgreason.people.utility import Utility
     from kgreason.people.verification.verdict import PeopleVerdict, Published
     from kgreason.release.publication import Folders
@@ -264,30 +265,46 @@ def score(original: PeopleGraph, released: PeopleGraph, mapping: Mapped) -> Util
 
 
 def attack(
-    original: PeopleGraph,
-    released: PeopleGraph,
-    mapping: Mapped,
+    original: PeopleGraph | Sequence[PeopleGraph],
+    released: Release | Sequence[Release],
+    mapping: Mapped | Sequence[Mapped],
     *,
     k: int | None = None,
     k_values: Levels | None = None,
+    targets: int | None = None,
+    sensitive: Sequence[str] = (),
+    confidence: float | None = None,
+    seed: int | None = None,
 ) -> UserAttacks:
     """Look up each user of the original in its release, with different knowledge of an attacker.
 
+    As a control the attacker looks up persons who are not in the data: their values of each attribute, and their
+    numbers of links in each relation, are those of random users.
+
     Parameters
     ----------
-    mapping
-        As for `verify`.
+    original, released, mapping
+        As for `verify`. Of several releases, the latest last, attackers know the series of information, and who is in
+        which release.
     k, k_values
-        Least number of candidates of each user; 3 by default. As for `anonymize`.
+        Least number of candidates of each user; 3 by default. As for `anonymize`. If each user has an own k, attackers
+        may know it, and that the class of the user has as many members.
+    targets
+        Number of users to draw as targets; by default all. Rates then have a 95 % confidence interval.
+    sensitive, confidence
+        Attributes whose values attackers conclude from the class of a user, and the confidence that should not be
+        exceeded.
+    seed
+        Seed of the targets and of the control; by default from the operating system.
 
     Raises
     ------
     AnonymizationError, ReleaseError
-        If the mapping does not fit the graphs, or a k is missing.
+        If the mapping does not fit the graphs, a k is missing, or users change their names between releases.
 
     References
     ----------
-    PCKGA, section 3, on what an attacker knows of a user.
+    THESIS, Definitions 6 to 8 and 18 to 21; PCKGA, section 3.
 
     Examples
     --------
@@ -299,13 +316,112 @@ def attack(
     >>> found.holds, found.seen[0].before.unique
     (True, 2)
     """
-    from kgreason.people.attacks import UserAttacks, candidates_of_users
-    from kgreason.people.folder import source_of
+    from kgreason.people.attacks import attack_users
+
+    check_numbers(k=(k, 1), targets=(targets, 1), seed=(seed, 0))
+    _check_confidence(confidence)
+    if bool(sensitive) != (confidence is not None):
+        raise AnonymizationError(
+            "sensitive attributes and a confidence belong together", hint="give both, or neither"
+        )
+    releases = _releases(released, original, mapping, None)
+    if not releases:
+        raise AnonymizationError("no release is given", hint="give a release, or several")
+    several = len(releases) > 1
+    if several and (k_values is not None or sensitive):
+        what = "a k for each user" if k_values is not None else "sensitive attributes"
+        raise AnonymizationError(f"{what} belong to one release, not to {len(releases)}", hint="leave it out")
+    sources = [release.source for release in releases if release.source is not None]
+    if several:
+        names = {label for source in sources for label in source.graph.labels.tolist()}
+        levels = np.full(len(names), 3 if k is None else k, dtype=np.int64)
+    else:
+        levels = _own_k(sources[0].graph, k, k_values)
+    return attack_users(
+        releases,
+        levels,
+        np.random.default_rng(seed),
+        personal=k_values is not None,
+        targets=targets,
+        sensitive=sensitive,
+        confidence=1.0 if confidence is None else confidence,
+    )
+
+
+def risk(
+    data: PeopleGraph | Schema | Path | str,
+    *,
+    k: int | None = None,
+    k_values: Levels | None = None,
+    confidence: float | None = None,
+    sensitive: Sequence[str] = (),
+    progress: Progress = SILENT,
+) -> PeopleRisk:
+    """Measure the risks of users before any anonymization, and recommend a k to users who do not know theirs.
+
+    Parameters
+    ----------
+    data
+        As for `anonymize`.
+    k, k_values
+        Users with fewer candidates are at risk; 3 by default. As for `anonymize`. If each user has an own k, the result
+        tells as well whether these k depend on values or numbers of links.
+    confidence
+        Recommend for each user the least k for which attackers conclude nothing with a higher confidence; above 0, at
+        most 1. That an attacker finds the user is guaranteed; what the attacker concludes on values is an estimate.
+    sensitive
+        Attributes whose values attackers should not conclude from the class of a user; with `confidence`.
+
+    Raises
+    ------
+    DataError, AnonymizationError
+        If the data are invalid, a k is missing, or there is no such attribute.
+
+    References
+    ----------
+    THESIS, Definition 8; PCKGA, Theorem 1 and section 7 (recommended levels, attacks by public levels).
+
+    Examples
+    --------
+    >>> from kgreason.people.model import PeopleGraph
+    >>> jobs = [("Ken", "job", "clerk"), ("Mary", "job", "clerk"), ("Tom", "job", "nurse"), ("Jane", "job", "cook")]
+    >>> graph = PeopleGraph.from_triples(["Ken", "Mary", "Tom", "Jane"], jobs)
+    >>> found = risk(graph, confidence=0.5)
+    >>> found.seen[-1].before.unique, found.risks.tolist(), found.recommended.least
+    (2, [0.5, 0.5, 1.0, 1.0], 2)
+    """
+    from kgreason.people.level_dependence import dependences
+    from kgreason.people.model import PeopleGraph
+    from kgreason.people.reading import read as read_people
+    from kgreason.people.recommended_levels import recommended
+    from kgreason.people.user_risks import PeopleRisk, seen_in
 
     check_numbers(k=(k, 1))
-    numbers = np.maximum(source_of(released, original, mapping).mapping, -1)
-    levels = _own_k(original, k, k_values)
-    return UserAttacks(tuple(candidates_of_users(original, released, numbers)), levels)
+    _check_confidence(confidence)
+    if sensitive and confidence is None:
+        raise AnonymizationError("sensitive attributes need a confidence", hint="say for instance 0.2")
+    graph = data if isinstance(data, PeopleGraph) else read_people(data, progress)
+    if not graph.n:
+        raise AnonymizationError("the graph has no users", hint="do the files hold any rows?")
+    levels = _own_k(graph, k, k_values)
+    progress.step("Counting candidates")
+    seen = seen_in(graph, levels if k_values is not None else None)
+    advice = None
+    if confidence is not None:
+        progress.step("Looking for the least k of each user")
+        advice = recommended(graph, confidence, tuple(sensitive))
+    dependent = None
+    if k_values is not None:
+        progress.step("Comparing the k of users with their data")
+        dependent = dependences(graph, levels, np.random.default_rng(0))
+    return PeopleRisk(graph, levels, seen, advice, dependent)
+
+
+def _check_confidence(confidence: float | None) -> None:
+    if confidence is not None and not 0 < confidence <= 1:
+        raise AnonymizationError(
+            f"a confidence is above 0 and at most 1, not {confidence:g}", hint="0.2 is that of k = 5"
+        )
 
 
 def _check_asked(model: object, k: int | None, personal: bool, window: int | None) -> None:

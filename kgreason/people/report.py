@@ -14,6 +14,7 @@ from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
 from kgreason.people.attacks import STANDS, candidates_of_users
 from kgreason.people.model import EMPTY, Attribute, PeopleGraph, links_of
 from kgreason.people.result import OF_DEGREES, UNPROTECTED, Claim
+from kgreason.people.utility import Changes
 from kgreason.people.verification.verdict import PeopleVerdict
 from kgreason.release.report.candidate_tables import risk_items
 from kgreason.release.report.charts import Series, distribution, series_charts
@@ -154,17 +155,22 @@ def utility_items(
     yield Figure("RRU", shown, "better is 0", "RRU", number=found.rru, key=True)
     yield Figure("Synthetic users", f"{found.fake:,}", "better is 0", "fakes", number=found.fake)
     if found.values:
-        added = found.values_added
-        shown = f"{added:,} ({added / found.values:+.1%} of {found.values:,})"
+        share, added = found.true_share, found.values_added
+        shown = f"{share:.1%} of {found.values_released:,} released values"
+        yield Figure("True values", shown, "better is 100 %", "true values", number=share, key=True)
+        shown = f"{added:,} ({added / found.values:+.1%} of {found.values:,}; {found.added_per_user:.1f} per user)"
         yield Figure("Values added", shown, "better is 0", "added values", number=added, key=True)
         wrong = found.untruthful
         yield Figure("Untruthful associations", f"{wrong:,}", "better is 0", number=wrong)
-    changes = {name: (c.original, c.added, c.removed) for name, c in found.changes.items()}
+    changes = found.changes
     if (edges := found.structure) is not None:  # undirected: each link counts once
-        changes = dict.fromkeys(changes, (edges.edges, edges.added, edges.removed))
-    rows = tuple((name, *(f"{count:,}" for count in counts)) for name, counts in changes.items())
+        changes = dict.fromkeys(changes, Changes(edges.edges, edges.added, edges.removed))
+    rows = tuple(
+        (name, *(f"{n:,}" for n in (of.original, of.added, of.removed)), f"{of.true_share:.1%}")
+        for name, of in changes.items()
+    )
     if rows:
-        columns = ("relation", "original", "added", "left out")
+        columns = ("relation", "original", "added", "left out", "true")
         yield Table("Links", columns, rows, "fewer changes are better", "changed links")
     same, after = "better is as before", found.clustering_released
     before = f"{found.clustering:.3f}"

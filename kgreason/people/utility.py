@@ -54,13 +54,13 @@ def _associations(graph: PeopleGraph, number: dict[tuple[str, str], int]) -> Ver
 
 def _gains(
     original: PeopleGraph, released: PeopleGraph, mapping: Vertices
-) -> tuple[Numbers, Numbers, int, int]:
-    """Losses of users, summed over attributes, and numbers of values added to and removed from released users."""
+) -> tuple[Numbers, Numbers, int, int, int]:
+    """Losses of users, summed over attributes, and numbers of their values that are added, removed and kept."""
     # The losses are AL' and AM' times the number of attributes (each denominator of AM' is greater by 1); 0 for
     # removed users. The loss of a numeric attribute is the change of both bounds of the range over the largest
     # possible change. A user without a value gains each unit of the new range, out of those of the domain.
     loss, am = np.zeros(original.n), np.zeros(original.n)
-    added = removed = 0
+    added = removed = kept = 0
     back = np.full(released.n, -1, dtype=np.int64)
     back[mapping[mapping >= 0]] = np.flatnonzero(mapping >= 0)
     for name, old in original.attributes.items():
@@ -69,6 +69,7 @@ def _gains(
         extra = np.setdiff1d(theirs, ours, assume_unique=True)
         added += len(extra)
         removed += len(np.setdiff1d(ours, theirs, assume_unique=True))
+        kept += len(theirs) - len(extra)
         if old.kind == "categorical":
             gained = np.bincount(extra // max(size, 1), minlength=original.n).astype(np.float64)
             room = len(old.domain) - np.bincount(old.user, minlength=original.n).astype(np.float64)
@@ -76,7 +77,7 @@ def _gains(
             gained, room = _widened(original.n, old, new)
         loss += gained / np.maximum(np.maximum(room, gained), np.finfo(np.float64).tiny)
         am += gained / (room + 1)
-    return loss, am, added, removed
+    return loss, am, added, removed, kept
 
 
 def _keys(old: Attribute, new: Attribute, mapping: Vertices) -> tuple[Vertices, Vertices, int]:
@@ -138,6 +139,12 @@ class Changes:
     original: int
     added: int
     removed: int
+
+    @property
+    def true_share(self) -> float:
+        """Share of the released edges that are original; 1 if none are released."""
+        kept = self.original - self.removed
+        return kept / (kept + self.added) if kept + self.added else 1.0
 
 
 def changed_edges(original: PeopleGraph, released: PeopleGraph, mapping: Vertices) -> dict[str, Changes]:
@@ -290,6 +297,9 @@ class Utility(Displayed):
         Number of values of original users.
     values_added, values_removed
         Number of values of users only in the release, and only in the original; without removed users.
+    values_true, values_released
+        Number of released values (pairs of user and value) that the original has, and of all released values, including
+        those of fake users.
     changes
         Added and removed edges of each relation.
     changed_edges
@@ -321,6 +331,8 @@ class Utility(Displayed):
     values: int
     values_added: int
     values_removed: int
+    values_true: int
+    values_released: int
     changes: dict[str, Changes]
     changed_edges: int
     changed_ratio: float
@@ -339,9 +351,23 @@ class Utility(Displayed):
         """Ratio of removed users, 0 if there are no users."""
         return self.removed / self.users if self.users else 0.0
 
+    @property
+    def true_share(self) -> float:
+        """Share of the released values that are true; 1 if none are released."""
+        return self.values_true / self.values_released if self.values_released else 1.0
+
+    @property
+    def added_per_user(self) -> float:
+        """Mean number of values that a released original user has only in the release."""
+        return self.values_added / max(self.users - self.removed, 1)
+
     def as_dict(self) -> dict[str, Any]:
         """All figures by name."""
-        return dataclasses.asdict(self) | {"rru": self.rru}
+        shares = {name: {"true_share": change.true_share} for name, change in self.changes.items()}
+        figures = dataclasses.asdict(self)
+        figures["changes"] = {name: of | shares[name] for name, of in figures["changes"].items()}
+        more = {"rru": self.rru, "true_share": self.true_share, "added_per_user": self.added_per_user}
+        return figures | more
 
 
 def measure(
@@ -372,12 +398,12 @@ def measure(
     >>> original = PeopleGraph.from_triples(["Ken", "Mary", "Tom"], jobs)
     >>> both = [(user, "job", job) for user in "xy" for job in ("Student", "Teacher")]
     >>> found = measure(original, PeopleGraph.from_triples("xy", both), np.array([0, 1, -1]))
-    >>> found.values_added, found.removed, round(found.ail, 4)
-    (2, 1, 0.5)
+    >>> found.values_added, found.true_share, found.removed, round(found.ail, 4)
+    (2, 0.5, 1, 0.5)
     """
     _check(original, released, mapping)
     n, kept = original.n, np.flatnonzero(mapping >= 0)
-    loss, am, added, removed = _gains(original, released, mapping)
+    loss, am, added, removed, true = _gains(original, released, mapping)
     out, into = (_degree_changes(original, released, mapping, end) for end in ("source", "target"))
     attributes, degrees = max(len(original.attributes), 1), max(len(original.relations), 1) * max(n, 1)
     by_attributes = float(loss.sum()) / (2 * attributes * max(n, 1))
@@ -402,6 +428,8 @@ def measure(
         values=sum(map(len, original.attributes.values())),
         values_added=added,
         values_removed=removed,
+        values_true=true,
+        values_released=sum(map(len, released.attributes.values())),
         changes=changes,
         changed_edges=changed,
         changed_ratio=changed / (edges[0] * edges[1]) if edges[0] and edges[1] else 0.0,

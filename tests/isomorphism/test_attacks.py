@@ -18,7 +18,6 @@ from kgreason.base.errors import AnonymizationError, DataError, ReleaseError
 from kgreason.graph.generators import erdos_renyi
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
 from kgreason.graph.refinement import degrees, neighbourhoods, refined
-from kgreason.isomorphism.attacks.attack_results import Rate
 from kgreason.isomorphism.attacks.attack_settings import PARTS, Part, World, induced, united
 from kgreason.isomorphism.attacks.known_parts import (
     Means,
@@ -33,6 +32,7 @@ from kgreason.isomorphism.attacks.twin_graphs import redrawn, rewired
 from kgreason.isomorphism.utility.edge_detection import synthetic_edges
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.check.program_checker import load_text
+from kgreason.release.rates import Rate
 from tests import naive
 from tests.conftest import OWNERSHIP
 from tests.examples import inputs

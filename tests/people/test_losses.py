@@ -14,13 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason.base.errors import AnonymizationError, TooLargeError
+from kgreason.cli.terminal import rows
 from kgreason.people.anonymizers import indicator as bilinear
 from kgreason.people.anonymizers.clusterers import points
 from kgreason.people.anonymizers.indicator import Truth, learn
 from kgreason.people.anonymizers.losses import AttributeDegreeLoss, TruthDegreeLoss, all_values
 from kgreason.people.anonymizers.user_distances import Distance
 from kgreason.people.model import PeopleGraph
-from kgreason.people.utility import measure
+from kgreason.people.report import utility_items
+from kgreason.people.utility import Utility, measure
 from tests.examples import inputs
 from tests.people.distances import MatrixDistance
 
@@ -287,7 +289,8 @@ def test_example_2_of_pckga_as_a_release() -> None:
     assert found.ail == pytest.approx(0.2 + 0.1 + 0.02)
     assert found.untruthful == 2  # ages 19 and 21, 21 and 30; Teacher with 21 and 30 had been there
     assert found.untruthful_ratio == pytest.approx(2 / (10 - 4))
-    assert found.as_dict()["changes"] == {"follows": {"original": 1, "added": 1, "removed": 0}}
+    follows = {"original": 1, "added": 1, "removed": 0, "true_share": 0.5}
+    assert found.as_dict()["changes"] == {"follows": follows}
 
 
 # Indicator.
@@ -490,6 +493,27 @@ def associations_of(graph: PeopleGraph) -> set[frozenset[tuple[str, str]]]:
     return {frozenset(pair) for some in of for pair in combinations(some, 2)}
 
 
+def assert_true_shares(found: Utility, old: PeopleGraph, new: PeopleGraph, mapping: list[int]) -> None:
+    """Shares of the triples of a release that are true of the original user, by plain sets of triples."""
+    back = {image: user for user, image in enumerate(mapping) if image >= 0}
+    had = {
+        (name, u, t) for name in old.attributes for u, some in enumerate(values_of(old, name)) for t in some
+    }
+    has = {
+        (name, back.get(u, f"fake {u}"), t)
+        for name in new.attributes
+        for u, some in enumerate(values_of(new, name))
+        for t in some
+    }
+    assert (found.values_true, found.values_released) == (len(has & had), len(has))
+    assert found.true_share == (len(has & had) / len(has) if has else 1)
+    assert found.added_per_user * max(len(back), 1) == pytest.approx(found.values_added)
+    for name, changes in found.changes.items():
+        same = edges_of(old, name, {u: u for u in range(old.n)})
+        after = edges_of(new, name, back)
+        assert changes.true_share == (len(after & same) / len(after) if after else 1)
+
+
 @settings(max_examples=inputs(80), deadline=None)
 @given(graphs(), graphs(), st.randoms(use_true_random=False))
 def test_utility_is_its_definitions(old: PeopleGraph, new: PeopleGraph, random) -> None:
@@ -524,6 +548,7 @@ def test_utility_is_its_definitions(old: PeopleGraph, new: PeopleGraph, random) 
             if has:
                 am += gain(mine, has, set(a.domain), a.kind == "numeric") / len(old.attributes)
     assert (found.values_added, found.values_removed) == (added, removed)
+    assert_true_shares(found, old, new, mapping)
     assert found.am == pytest.approx(am / max(len(kept), 1))
     fresh, known = associations_of(new), associations_of(old)
     p = sum(len(a.domain) for a in old.attributes.values())
@@ -551,6 +576,20 @@ def test_a_graph_has_all_of_its_own_utility(graph: PeopleGraph) -> None:
     found = measure(graph, graph.of(order), np.argsort(order))
     assert (found.ail, found.rru, found.am, found.dm_out, found.dm_in) == (0, 0, 0, 0, 0)
     assert (found.changed_edges, found.values_added, found.values_removed, found.untruthful) == (0, 0, 0, 0)
+
+
+def test_a_low_loss_may_hide_that_most_released_values_are_untrue() -> None:
+    """AIL divides by the number of possible values; the share of true values and the values per user do not."""
+    names = [f"u{i}" for i in range(200)]
+    original = PeopleGraph.from_triples(names, [(name, "place", f"p{i}") for i, name in enumerate(names)])
+    values = [(name, "place", f"p{i // 4 * 4 + j}") for i, name in enumerate(names) for j in range(4)]
+    found = measure(original, PeopleGraph.from_triples(names, values), np.arange(200))
+    assert found.ail < 0.01
+    assert (found.true_share, found.added_per_user) == (0.25, 3)
+    told = dict(rows(utility_items(found)))
+    assert told["true values (100 % is best)"] == "25.0% of 800 released values"
+    assert told["values added (0 is best)"] == "600 (+300.0% of 200; 3.0 per user)"
+    assert found.as_dict()["true_share"] == 0.25
 
 
 def test_clustering_that_appears_or_goes() -> None:

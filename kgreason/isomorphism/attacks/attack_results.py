@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from kgreason.base.printable import Displayed
 from kgreason.base.records import record
 from kgreason.isomorphism.attacks.attack_settings import PARTS
-from kgreason.release.verdicts import NORMAL
+from kgreason.release.rates import Floats, Rate
 
-Floats = npt.NDArray[np.float64]
 QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
 HEAD = (
     "attacker knows",
@@ -32,36 +29,6 @@ HEAD = (
 NAMED = 5  # maximum number of exposed vertices in the text
 NOTED = 0.01  # minimum probability of an exposed vertex in the text
 FORMULAS = {part.name: part.formula for part in PARTS}
-
-
-@record
-class Rate:
-    """Mean over targets of a number between 0 and 1, with its 95 % confidence interval."""
-
-    value: float
-    low: float
-    high: float
-
-    @classmethod
-    def of(cls, values: Floats, exact: bool) -> Rate:
-        """Mean of values with its confidence interval.
-
-        Wilson's interval for shares, which is conservative for a mean of numbers in [0, 1]. If all targets were
-        examined (`exact`), the interval is the mean itself.
-
-        Examples
-        --------
-        >>> Rate.of(np.array([1.0, 0.0, 1.0, 0.0]), exact=False)
-        Rate(value=0.5, low=0.15003898915214947, high=0.8499610108478506)
-        """
-        count = len(values)
-        mean = float(values.mean()) if count else 0.0
-        if exact or not count:
-            return cls(mean, mean, mean)
-        z = NORMAL
-        centre = (mean + z * z / (2 * count)) / (1 + z * z / count)
-        width = z * math.sqrt(mean * (1 - mean) / count + z * z / (4 * count * count)) / (1 + z * z / count)
-        return cls(mean, max(0.0, centre - width), min(1.0, centre + width))
 
 
 @record

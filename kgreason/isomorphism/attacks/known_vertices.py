@@ -10,12 +10,12 @@ import numpy.typing as npt
 
 from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.graph.refinement import degrees, neighbourhoods, numbered, refined
-from kgreason.isomorphism.attacks.attack_results import Attack, Exposed, Rate, Run, quantiles
+from kgreason.isomorphism.attacks.attack_results import Attack, Exposed, Run, quantiles
 from kgreason.isomorphism.attacks.attack_settings import World, united
+from kgreason.release.rates import Floats, Rate, chances
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
 
 HUBS = 5
 SHOWN = 5  # number of exposed vertices that are named
@@ -213,11 +213,6 @@ def judged(sizes: Ints, right: Flags, everything: bool, complete: bool = True) -
 def guessing(count: int, targets: int, everything: bool, complete: bool = True) -> Run:
     """Results of a uniform guess among all vertices or occurrences."""
     return judged(np.full(targets, count), np.ones(targets, dtype=np.bool_), everything, complete)
-
-
-def chances(sizes: Ints, right: Flags) -> Floats:
-    """Probability that a uniform guess among the candidates of a target finds it."""
-    return np.where(right, 1 / np.maximum(sizes, 1), 0.0)
 
 
 def most_exposed(targets: Ints, chance: Floats, labels: npt.NDArray[np.object_]) -> tuple[Exposed, ...]:

@@ -33,7 +33,6 @@ from kgreason.isomorphism.attacks.known_parts import (
     without_implausible,
 )
 from kgreason.isomorphism.attacks.known_vertices import (
-    chances,
     draw_seeds,
     guessing,
     judged,
@@ -49,6 +48,7 @@ from kgreason.isomorphism.verification.release_index import ReleaseIndex
 from kgreason.isomorphism.verification.subgraph_visits import ENDLESS
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.check.genericity import hidden_vertices
+from kgreason.release.rates import chances
 
 Ints = npt.NDArray[np.int64]
 
