@@ -222,15 +222,18 @@ class PeopleRisk(Displayed):
 
     def _advice(self, found: Recommended) -> Iterator[str]:
         yield (
-            f"least k by which nobody is found with a confidence above {found.confidence:g}: {found.least} "
+            f"least k for which no user is found with a confidence above {found.confidence:g}: {found.least} "
             "(guaranteed)"
         )
-        yield f"users with as many look-alikes already: {int((self._users_alike() >= found.least).sum()):,}"
+        yield f"users who already share all values and numbers of links with as many users: {int((self._users_alike() >= found.least).sum()):,}"
         if not found.sensitive:
             yield "without --sensitive this k is the same for all users"
             return
         what = ", ".join(found.sensitive)
-        yield f"k by which {what} of users is concluded with no more, or no more than of anybody (estimate):"
+        yield (
+            f"k for which {found.confidence:g} of the user and the nearest users, or the share of all users, at most "
+            f"have the same {what} (estimate):"
+        )
         levels = found.k[found.k > 0]
         edges = np.unique(np.geomspace(found.least, found.most + 1, BANDS + 1).round().astype(np.int64))
         counts = np.histogram(levels, edges)[0].tolist()

@@ -327,7 +327,7 @@ def test_the_command(tmp_path: Path) -> None:
     assert lines[0] == "60 users, before any anonymization"
     assert lines[2].split()[:3] == ["an", "attacker", "knows"]
     assert any(line.startswith("values, links and k") for line in lines)
-    assert "least k by which nobody is found with a confidence above 0.25: 4 (guaranteed)" in lines
+    assert "least k for which no user is found with a confidence above 0.25: 4 (guaranteed)" in lines
     assert "these k depend on the values: keep them secret" in lines
     assert lines[-3].startswith("most exposed")
     assert "keep this output secret" in done.stderr
