@@ -225,7 +225,8 @@ class PeopleRisk(Displayed):
             f"least k for which no user is found with a confidence above {found.confidence:g}: {found.least} "
             "(guaranteed)"
         )
-        yield f"users who already share all values and numbers of links with as many users: {int((self._users_alike() >= found.least).sum()):,}"
+        alike = int((self._users_alike() >= found.least).sum())
+        yield f"users of whom as many share all values and numbers of links already: {alike:,}"
         if not found.sensitive:
             yield "without --sensitive this k is the same for all users"
             return
