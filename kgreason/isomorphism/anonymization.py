@@ -233,9 +233,10 @@ def choose(
         return Kguard(k, sizes, trials, limit, settings.plans, degrees, earlier, window)
     if len(sizes) > 1:
         raise AnonymizationError(
-            "the published KGUARD protects one x, not several", hint="leave --mode published out"
+            "the published KGUARD protects one x, not several", hint=f"leave --mode {settings.mode} out"
         )
-    return PublishedKguard(k, sizes[0], trials, settings.max_subgraphs or MAX_STORED)
+    most = settings.max_subgraphs or MAX_STORED
+    return PublishedKguard(k, sizes[0], trials, most, literal=settings.mode == "literal")
 
 
 def guaranteed(algorithm: Anonymizer, k: int, further: tuple[Further, ...]) -> Anonymizer:

@@ -11,7 +11,7 @@ from kgreason.base.setting_fields import setting
 from kgreason.release.publication import RunSettings
 
 Method = Literal["kguard", "klone", "k-iso"]
-Mode = Literal["exact", "published"]
+Mode = Literal["exact", "published", "literal"]
 Model = Literal["kx-isomorphism", "k-iso"]
 Further = Literal["degree", "neighbours"]
 
@@ -63,7 +63,8 @@ class Kguard(_Continued):
 
     mode: Mode = setting("exact")
     """For kguard: exact protects every subgraph; published is the paper with a lighter reading of line 11 of its
-    Algorithm 3, and may leave some subgraphs without images, which the verdict counts."""
+    Algorithm 3, literal without it, which adds far more edges. Both may leave some subgraphs without images, which the
+    verdict counts."""
     plans: int | None = setting(None, metavar="N", least=1)
     """For kguard, exact: complete attempts, of which one is released: that with the highest precision of derived facts,
     among those with at most 10 % more additions than the fewest. Default: 4, on small graphs 8, on large ones fewer."""
