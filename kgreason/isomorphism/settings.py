@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -49,7 +49,22 @@ class _Divided(_Attacked):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Continued(_Divided):
+class _Given(_Divided):
+    in_degrees: str | Path | Sequence[int] | None = setting(None, metavar="DISTRIBUTION", reported=False)
+    """For klone, and kguard unless exact: distribution of in-degrees from which those are drawn that must differ:
+    negative-binomial:MEAN,VARIANCE, or a file of degrees, one per line, to draw from. Default: as in the graph."""
+    out_degrees: str | Path | Sequence[int] | None = setting(None, metavar="DISTRIBUTION", reported=False)
+    """The same for out-degrees."""
+    weights_from: str | Path | Sequence[float] | None = setting(None, metavar="FILE", reported=False)
+    """File of weights, one per line: new weights are distributed as these, as far as the rules allow, and not as those
+    of the graph. Not for k-iso."""
+    labels: str | Path | Iterable[str] | None = setting(None, metavar="FILE", reported=False)
+    """File of labels, one per line, which the vertices of the release get at random, instead of random labels; they
+    are none of the graph's. README.txt tells of it. Not for k-iso."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Continued(_Given):
     after: Path | str | None = setting(None, metavar="DIR", reported=False)
     """For kguard and klone: private folder of the release before, for a series of releases of a graph that changes. Its
     additions stay, and the verdict says which subgraphs keep k occurrences for who joins the releases."""

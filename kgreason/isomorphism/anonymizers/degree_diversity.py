@@ -16,7 +16,7 @@ from kgreason.base.progress import Progress
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
 from kgreason.graph.subgraphs.ordered_adjacency import undirected
 from kgreason.isomorphism.anonymizers.augmentation import ball
-from kgreason.isomorphism.anonymizers.degree_distributions import DegreeDistribution, Degrees
+from kgreason.isomorphism.anonymizers.degree_distributions import DegreeDistribution, Degrees, Draws
 
 Members = npt.NDArray[np.int64]  # one per row, in canonical order
 IN, OUT = 0, 1
@@ -29,7 +29,8 @@ class Diversifier:
     out-degrees include the `ties`, the existing synthetic edges. Edges between original vertices nearer than x change
     attacked subgraphs and are avoided where possible. In a `symmetric` graph the reverse of every tie and of every
     added edge will be added, too; as in- and out-degrees are then equal, only in-degrees are processed. `different`
-    lists for each vertex those whose degrees must differ from its own; default: its `images`.
+    lists for each vertex those whose degrees must differ from its own; default: its `images`. New degrees are drawn
+    from the `distributions` of in- and of out-degrees, or those fitted to the graph.
 
     Attributes
     ----------
@@ -50,6 +51,7 @@ class Diversifier:
         *,
         symmetric: bool = False,
         different: Sequence[set[int]] | None = None,
+        distributions: Sequence[Draws | None] = (None, None),
     ) -> None:
         self.n = len(degrees[IN])
         self.source: list[int] = []
@@ -66,7 +68,7 @@ class Diversifier:
         missing, reals = [], (graph.in_degree(), graph.out_degree())
         for phi in self._phis:
             order = [chosen[i] for i in rng.permutation(len(chosen))]
-            fitted = DegreeDistribution.fit(reals[phi])
+            fitted = distributions[phi] or DegreeDistribution.fit(reals[phi])
             missing.append(choose_apart(degrees[phi], order, different, fitted, rng) - degrees[phi])
         # new vertices can be shared by all vertices, so the maximum number of missing edges suffices
         most = max((int(m.max(initial=0)) for m in missing), default=0)
@@ -177,7 +179,7 @@ def choose_apart(
     degrees: Degrees,
     order: Iterable[int],
     different: Sequence[Iterable[int]],
-    fitted: DegreeDistribution,
+    fitted: Draws,
     rng: np.random.Generator,
 ) -> Degrees:
     """Raise degrees so that each vertex differs from those `different` lists for it (ChooseDeg), in the `order`.

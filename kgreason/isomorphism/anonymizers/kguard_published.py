@@ -23,7 +23,7 @@ from scipy.sparse.csgraph import connected_components
 from kgreason.base.progress import Progress
 from kgreason.base.records import record
 from kgreason.graph.induced.derivation import InducedReasoner
-from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices, Weights
 from kgreason.graph.subgraphs.enumeration import attacked_subgraphs
 from kgreason.graph.subgraphs.patterns import Classes, classify
 from kgreason.isomorphism.anonymizers.assembly import (
@@ -37,6 +37,7 @@ from kgreason.isomorphism.anonymizers.assembly import (
     ties_to_largest,
 )
 from kgreason.isomorphism.anonymizers.augmentation import EdgeIndex
+from kgreason.isomorphism.anonymizers.degree_distributions import Draws
 from kgreason.isomorphism.anonymizers.degree_diversity import Diversifier, Members, classes_of
 from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising, exchanged
 from kgreason.isomorphism.definition import Augmented, Guarantee
@@ -55,6 +56,7 @@ class PublishedKguard:
     """Anonymizer for one x, at most 6; smaller components are attacked as a whole.
 
     If `literal`, vertices differ in degree as line 11 of Algorithm 3 says: in classes that chains of images form.
+    `weights` and `degrees` (in, out) are distributions instead of those of the graph.
     """
 
     k: int
@@ -62,12 +64,14 @@ class PublishedKguard:
     trials: int
     max_subgraphs: int
     literal: bool = False
+    weights: Weights | None = None
+    degrees: tuple[Draws | None, Draws | None] = (None, None)
 
     def augment(
         self, graph: KnowledgeGraph, rules: CheckedProgram, rng: np.random.Generator, progress: Progress
     ) -> Augmented:
         """Make the augmented graph of Algorithm 3; refuses graphs with more than `max_subgraphs` subgraphs."""
-        noising = WeightNoising.fit(graph, rules, self.trials)
+        noising = WeightNoising.fit(graph, rules, self.trials, self.weights)
         progress.step("Counting subgraphs")
         groups = attacked_subgraphs(graph, self.x, self.max_subgraphs)
         noised = noising.originals(rng, progress)
@@ -82,9 +86,11 @@ class PublishedKguard:
             name: copied_edges(relation, graph.n, build.copied) for name, relation in noised.relations.items()
         }
         degrees = build.degrees(both_ways(ties) if symmetric else ties, copies.values())
-        chosen, different = build.buckets, build.different
         diversifier = Diversifier(
-            *(noised, chosen, degrees, ties, self.x, rng), symmetric=symmetric, different=different
+            *(noised, build.buckets, degrees, ties, self.x, rng),
+            symmetric=symmetric,
+            different=build.different,
+            distributions=self.degrees,
         )
         diversifier.run(progress)
         source = np.concatenate([ties[0], np.array(diversifier.source, dtype=np.int64)])
