@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from kgreason.isomorphism.settings import Settings
 
 T = TypeVar("T")
+_NAMES = "in_degrees", "out_degrees", "weights_from", "labels"
 _NAMED = "negative-binomial"
 _UNBOUNDED = 1_000_000  # degrees that a named distribution draws at most
 _LABEL = re.compile(r"[^\W\d_][\w-]*")
@@ -68,9 +69,7 @@ class AlgorithmInputs:
         DataError
             If a file cannot be read, or a value in it is no degree, weight or label.
         """
-        given = [
-            name for name in ("in_degrees", "out_degrees", "weights_from", "labels") if _given(settings, name)
-        ]
+        given = [name for name in _NAMES if getattr(settings, name) is not None]
         if settings.method == "k-iso" and given:
             raise AnonymizationError(
                 f"k-Iso takes no {_option(given[0])}", hint=f"leave {_option(given[0])} out, or the method"
@@ -90,6 +89,19 @@ class AlgorithmInputs:
             _weights(settings.weights_from),
             _labels(settings.labels),
         )
+
+    def shown(self, settings: Settings) -> dict[str, Any]:
+        """Inputs as reports list them: files and named distributions as given, of other values their number."""
+        values = self.in_degrees, self.out_degrees, self.weights, self.labels
+        found: dict[str, Any] = {}
+        for name, value in zip(_NAMES, values, strict=True):
+            given = getattr(settings, name)
+            listed = value.values if isinstance(value, SampledDegrees) else value
+            if given is None or isinstance(given, str | Path):
+                found[name] = None if given is None else str(given)
+            elif not isinstance(listed, DegreeDistribution | None):
+                found[name] = f"{len(listed):,} values"
+        return found
 
     def check(self, graph: KnowledgeGraph, *, numbered: bool) -> None:
         """Check that the inputs fit a graph, whose release names vertices by numbers if `numbered`.
@@ -121,20 +133,6 @@ class AlgorithmInputs:
                 hint="list other labels: no label of the release may be one of the original",
             )
         check_enough(self.labels, graph.n)
-
-
-def shown(settings: Settings) -> dict[str, Any]:
-    """Inputs as reports list them: names of files and distributions as given, numbers of other values."""
-    found = {}
-    for name in ("in_degrees", "out_degrees", "weights_from", "labels"):
-        value = getattr(settings, name)
-        listed = value is None or isinstance(value, str | Path)
-        found[name] = None if value is None else str(value) if listed else f"{len(list(value)):,} values"
-    return found
-
-
-def _given(settings: Settings, name: str) -> bool:
-    return getattr(settings, name) is not None
 
 
 def _option(name: str) -> str:

@@ -73,7 +73,7 @@ def anonymize(rules: Rules, call: Call) -> Anonymization:
     AnonymizationError
         If no anonymization exists for the graph and the parameters, or the folders exist.
     """
-    from kgreason.isomorphism.algorithm_inputs import AlgorithmInputs, shown
+    from kgreason.isomorphism.algorithm_inputs import AlgorithmInputs
     from kgreason.isomorphism.anonymization import Isomorphism, choose, divide, guaranteed
     from kgreason.isomorphism.folder import check_publishable
     from kgreason.isomorphism.release_tables import planned
@@ -99,7 +99,7 @@ def anonymize(rules: Rules, call: Call) -> Anonymization:
     parameters = {
         "rules": rule_files(written),
         **reported(call),
-        **shown(call),
+        **inputs.shown(call),
         "also": list(further) or None,
     }
     if call.method != "kguard":
