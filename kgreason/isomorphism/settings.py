@@ -52,7 +52,8 @@ class _Divided(_Attacked):
 class _Given(_Divided):
     in_degrees: str | Path | Sequence[int] | None = setting(None, metavar="DISTRIBUTION", reported=False)
     """For klone, and kguard unless exact: distribution of in-degrees from which those are drawn that must differ:
-    negative-binomial:MEAN,VARIANCE, or a file of degrees, one per line, to draw from. Default: as in the graph."""
+    negative-binomial:MEAN,VARIANCE, or a file of degrees, one per line, to draw from. Default: fitted to the graph; for
+    klone, the least degrees that differ."""
     out_degrees: str | Path | Sequence[int] | None = setting(None, metavar="DISTRIBUTION", reported=False)
     """The same for out-degrees."""
     weights_from: str | Path | Sequence[float] | None = setting(None, metavar="FILE", reported=False)
