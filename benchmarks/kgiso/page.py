@@ -187,10 +187,20 @@ def merged(new: str, old: str, only: Collection[str]) -> str:
             fresh[name] = f"## {name}\n\n{KEPT}\n\n{rest}"
     summary = {name: row for row in kept[""].splitlines() if (name := _named(row)) and name not in only}
     lines = fresh[""].splitlines(keepends=True)
-    fresh[""] = "".join(f"{summary[_named(row)]}\n" if _named(row) in summary else row for row in lines)
+    fresh[""] = "".join(_row(summary[_named(row)], row) if _named(row) in summary else row for row in lines)
     if UNDONE in fresh and UNDONE in kept:
         fresh[UNDONE] = _undone(fresh[UNDONE], kept[UNDONE])
     return "".join(fresh.values())
+
+
+def _row(kept: str, new: str) -> str:
+    """A kept row of the summary, of a figure with as many empty cells as the new one has columns of methods."""
+    cells = kept.strip("| ").split(" | ")
+    if kept.count("|") == new.count("|"):
+        return f"{kept}\n"
+    if "".join(cells[2:]).strip(" |"):
+        raise SystemExit(f"the summary has other columns than the page: measure {cells[0]} again, too")
+    return f"| {' | '.join(cells[:2])} |" + "  |" * (new.count("|") - 3) + "\n"
 
 
 def _undone(new: str, old: str) -> str:

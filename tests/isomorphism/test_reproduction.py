@@ -207,6 +207,12 @@ def test_sections_that_are_not_measured_again_stay(parts: SimpleNamespace) -> No
     assert f"## Figure 4\n\n{parts.page.KEPT}\n\nold\n\n## Table 2\n\nnew\n" in found
     assert found.endswith("| run | why |\n| a | late |\n| b | late again |\n")
     assert parts.page.merged(new, found, ["Table 2"]) == found
+    wider = new.replace("| [Table 2](#table-2) | new |", "| [Table 2](#table-2) | new |  | x |")
+    wider = wider.replace("| [Figure 4](#figure-4) | new |", "| [Figure 4](#figure-4) | new |  |  |")
+    assert "| [Figure 4](#figure-4) | old |  |  |\n" in parts.page.merged(wider, old, ["Table 2"])
+    narrow = old.replace("| [Figure 4](#figure-4) | old |", "| [Figure 4](#figure-4) |  | old |")
+    with pytest.raises(SystemExit, match="Figure 4.* again, too"):
+        parts.page.merged(wider, narrow, ["Table 2"])
 
 
 def test_line_11_is_measured_as_it_stands_too(parts: SimpleNamespace) -> None:
