@@ -211,7 +211,7 @@ def test_sections_that_are_not_measured_again_stay(parts: SimpleNamespace) -> No
     wider = wider.replace("| [Figure 4](#figure-4) | new |", "| [Figure 4](#figure-4) | new |  |  |")
     assert "| [Figure 4](#figure-4) | old |  |  |\n" in parts.page.merged(wider, old, ["Table 2"])
     narrow = old.replace("| [Figure 4](#figure-4) | old |", "| [Figure 4](#figure-4) |  | old |")
-    with pytest.raises(SystemExit, match="Figure 4.* again, too"):
+    with pytest.raises(SystemExit, match=r"Figure 4.* again, too"):
         parts.page.merged(wider, narrow, ["Table 2"])
 
 
