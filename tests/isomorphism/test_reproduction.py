@@ -569,14 +569,16 @@ def test_the_command_makes_a_page(
     cases = parts.cases
     monkeypatch.setattr(cases, "N", 40)
     monkeypatch.setattr(cases, "QUICK", cases.Scale((40,), (), (cases.K,), (cases.X,), repeats=1, most=100))
-    table = replace(cases.TABLE_3, rows=cases.TABLE_3.rows[:1])
+    row = cases.TABLE_3.rows[0]
+    row = replace(row, readings={"α = 5": row.readings["α = 5"]})
+    table = replace(cases.TABLE_3, rows=(row,))
     monkeypatch.setattr(cases, "TABLES", (cases.TABLE_1, cases.TABLE_2, table))
     monkeypatch.setattr(sys, "argv", ["paper.py", str(tmp_path), "--quick", "--data", str(tmp_path)])
     paper.main()
     page = tmp_path / "page" / "README.md"
     first = page.read_text(encoding="utf-8")
-    assert "not run" not in first
-    assert "| reach: PowerLaw-100 |" in first
+    assert "| not run |" not in first
+    assert "| reach: PowerLaw-100: α = 5 |" in first
     assert {path.name for path in page.parent.iterdir()} == {"README.md", "figure4.svg", "figure5.svg"}
     assert all(json.loads(line)["report"] for line in (tmp_path / "runs.jsonl").read_text().splitlines())
     monkeypatch.setattr(sys, "argv", [*sys.argv, "--page-only"])
