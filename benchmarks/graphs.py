@@ -53,6 +53,8 @@ class Public:
         Its place in the folder of data, and how it is read.
     sample
         Number of edges drawn at random, all equally likely; 0: all of them.
+    first
+        Whether the sample is the first edges of the file instead.
     shares
         Whether weights are drawn: what comes into a vertex is divided at random among its edges.
     """
@@ -61,12 +63,16 @@ class Public:
     options: str = ""
     sample: int = 0
     shares: bool = False
+    first: bool = False
 
     @property
     def name(self) -> str:
         """How its files are called."""
         parts = [Path(self.path).name.partition(".")[0]]
-        parts += [f"sample-{self.sample}"] * bool(self.sample) + ["shares"] * self.shares
+        kind = "first" if self.first else "sample"
+        parts += [f"{kind}-{self.sample}"] * bool(self.sample) + ["shares"] * self.shares
+        # readings of one file differ in what is kept of it
+        parts += ["stored"] * ("symmetric=false" in self.options)
         return "-".join(parts)
 
     @property
@@ -86,12 +92,12 @@ class Public:
             graphs.mkdir(parents=True, exist_ok=True)
             # in a process of its own: runs that follow would count what this one has ever held as their own memory
             with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-                pool.submit(draw, whole, file, self.sample, self.shares, seed).result()
+                pool.submit(draw, whole, file, self.sample, self.shares, seed, first=self.first).result()
         return str(file)
 
 
-def draw(source: str, file: Path, sample: int, shares: bool, seed: int) -> None:
-    """Write a sample of the edges of a graph, with the weights that they have or with drawn ones."""
+def draw(source: str, file: Path, sample: int, shares: bool, seed: int, *, first: bool = False) -> None:
+    """Write a sample of the edges of a graph, or the first ones, with the weights that they have or drawn ones."""
     import numpy as np
 
     import kgreason
@@ -102,6 +108,7 @@ def draw(source: str, file: Path, sample: int, shares: bool, seed: int) -> None:
     graph = kgreason.read_graph('@edge("own"). @output("own").', {"own": source})
     own = graph.relations["own"]
     kept = np.sort(rng.choice(len(own), sample or len(own), replace=False))
+    kept = np.arange(sample) if first else kept
     target, weight = own.target[kept], None if own.weight is None else own.weight[kept]
     if shares:
         part, total = rng.random(len(kept)) + 1e-3, rng.uniform(0.5, 1.0, graph.n)
@@ -133,6 +140,7 @@ BITCOIN_SAMPLE = Public(*_BITCOIN, sample=3_100)
 _RATINGS = "columns=userId,movieId,rating&prefix=u:,m:&scale=minmax"
 MOVIELENS = Public("weighted/ml-latest-small/ratings.csv.gz", _RATINGS)
 MOVIELENS_SAMPLE = Public("weighted/ml-latest-small/ratings.csv.gz", _RATINGS, sample=3_200)
+MOVIELENS_FIRST = Public("weighted/ml-latest-small/ratings.csv.gz", _RATINGS, sample=3_200, first=True)
 MAHINDAS_SAMPLE = Public("weighted/econ-mahindas.mtx", "scale=minmax", sample=3_300)
 SGX = Public("ownership/sgx_top20_shares.csv.gz", "percent=true")
 ASX = Public("ownership/asx200_shares.csv.gz")

@@ -107,7 +107,7 @@ def unchecked(rules: str, where: str, method: Any, mode: Any) -> dict[str, Any]:
     program = kgreason.load(Path(rules))
     name, _, file = where.partition("=")
     graph = kgreason.read_graph(program, {name: file})
-    algorithm = choose(Settings(method=method, mode=mode, k=K, trials=10, max_subgraphs=MAX_SUBGRAPHS), X)
+    algorithm = choose(Settings(method=method, mode=mode, k=K, trials=10, max_subgraphs=MAX_SUBGRAPHS), (X,))
     augmented = algorithm.augment(graph, anonymizable(program), rng, SILENT)
     release = publish(augmented, frozenset(graph.labels.tolist()), rng)
     score = kgreason.score(graph, release.graph, release.mapping, program)

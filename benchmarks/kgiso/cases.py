@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from graphs import (
     ASX,
     BITCOIN,
     BITCOIN_SAMPLE,
+    BUS,
     BUS_AS_STORED,
     EVA,
     INFECT_DUBLIN,
     MAHINDAS,
     MAHINDAS_SAMPLE,
     MOVIELENS,
+    MOVIELENS_FIRST,
     MOVIELENS_SAMPLE,
     REGISTER,
     SGX,
@@ -29,8 +31,18 @@ PART = 1_000  # vertices of a part of split & merge
 SMALL = 1_000  # random graphs of so many vertices are measured with several seeds
 
 KLONE, PUBLISHED, EXACT, K_ISO = "klone", "kguard/published", "kguard/exact", "k-iso"
-TITLES = {KLONE: "KLONE", PUBLISHED: "KGUARD, published", EXACT: "KGUARD, exact", K_ISO: "k-Iso"}
+LITERAL = "kguard/literal"
+TITLES = {
+    KLONE: "KLONE",
+    PUBLISHED: "KGUARD, published",
+    LITERAL: "KGUARD, literal",
+    EXACT: "KGUARD, exact",
+    K_ISO: "k-Iso",
+}
 OURS = (KLONE, PUBLISHED, EXACT)
+
+SAMPLE = 2_000  # subgraphs from which δ of k-Iso is estimated where its release has too many to decide each
+ESTIMATED: frozenset[Graph] = frozenset((MAHINDAS, MAHINDAS_SAMPLE, BITCOIN))
 
 REACH, CONTROL, ULTIMATE = (
     "rules/reachability",
@@ -63,6 +75,11 @@ class Setting:
     def __str__(self) -> str:
         parts = f" split={self.split}" if self.split else ""
         return f"{self.graph.name} {self.rules.rpartition('/')[2]} {self.method} k={self.k} x={self.x}{parts}"
+
+    @property
+    def sample(self) -> int:
+        """Number of subgraphs from which δ is estimated; 0: each is decided."""
+        return SAMPLE if self.method == K_ISO and self.graph in ESTIMATED else 0
 
     @property
     def options(self) -> list[str]:
@@ -210,30 +227,46 @@ class Row:
         What the paper prints, by its algorithm, in the order of the table's metrics but the last; nothing for a dash.
     readings
         The graphs that we measure there, and what they are.
-    same_size
-        Whether the graph that we measure is as large as the paper's.
+    size
+        Vertices and edges that the paper prints, rounded; no number for what it does not print.
     """
 
     title: str
     rules: str
     paper: Mapping[str, tuple[float | None, ...]]
     readings: Mapping[str, Graph]
-    same_size: bool = False
+    size: tuple[int | None, int | None]
+
+    def same_size(self, vertices: float | None, edges: float | None) -> bool:
+        """Whether a graph has the paper's size, as far as the paper prints it, after rounding to hundreds."""
+        measured = zip(self.size, (vertices, edges), strict=True)
+        return all(want is None or (has is not None and round(has, -2) == want) for want, has in measured)
 
     def printed(self, method: str) -> tuple[float | None, ...]:
         """What the paper has for one of our methods: both modes of KGUARD are compared with the paper's one."""
         return (*self.paper[method.partition("/")[0]], None)
 
+    def methods(self, table: Table, reading: str) -> tuple[str, ...]:
+        """What is run on a reading: the methods of the table, and line 11 as it stands after its lighter reading."""
+        if table.literal and self.readings[reading] in LITERALLY:
+            at = table.methods.index(PUBLISHED) + 1
+            return (*table.methods[:at], LITERAL, *table.methods[at:])
+        return table.methods
+
 
 @dataclass(frozen=True)
 class Table:
-    """A table of the paper; the last of its metrics, the time, is ours."""
+    """A table of the paper; the last of its metrics, the time, is ours.
+
+    `literal`: whether KGUARD is also run with line 11 of its algorithm as it stands, on the graphs of `LITERALLY`.
+    """
 
     number: int
     title: str
     metrics: tuple[str, ...]
     methods: tuple[str, ...]
     rows: tuple[Row, ...]
+    literal: bool = False
 
     def taken(self, scale: Scale) -> list[tuple[Row, str, Graph]]:
         """Rows and readings that belong to a scale."""
@@ -242,8 +275,15 @@ class Table:
         ]
 
 
-def _random(title: str, rules: str, graph: Graph, klone: tuple[float, ...], kguard: tuple[float, ...]) -> Row:
-    return Row(title, rules, {"klone": klone, "kguard": kguard}, {"": graph})
+def _random(
+    title: str,
+    rules: str,
+    graph: Generated,
+    klone: tuple[float, ...],
+    kguard: tuple[float, ...],
+    edges: int | None = None,
+) -> Row:
+    return Row(title, rules, {"klone": klone, "kguard": kguard}, {"": graph}, (graph.n, edges))
 
 
 TABLE_1 = Table(
@@ -258,6 +298,7 @@ TABLE_1 = Table(
             erdos_renyi(10_000, 50_000),
             (0.000, 0.683, 0.007, 4.631),
             (0.000, 0.028, 0.009, 0.663),
+            50_000,
         ),
         _random(
             "Erdős–Rényi n = 500, M = 5k",
@@ -265,6 +306,7 @@ TABLE_1 = Table(
             erdos_renyi(500, 5_000),
             (0.000, 0.667, 0.423, 5.314),
             (0.000, 0.154, 0.418, 3.354),
+            5_000,
         ),
         _random(
             "power law n = 500, α = 3",
@@ -290,6 +332,9 @@ ENTRIES: Mapping[str, Graph] = {"3,300 entries drawn": MAHINDAS_SAMPLE}
 CONTACTS: Mapping[str, Graph] = {"as stored": INFECT_DUBLIN}
 LINES: Mapping[str, Graph] = {"one triangle, with the diagonal": BUS_AS_STORED}
 TRUST: Mapping[str, Graph] = {"3,100 ratings drawn": BITCOIN_SAMPLE}
+LITERALLY: frozenset[Graph] = frozenset(
+    (REGISTER, ASX, MOVIELENS_SAMPLE, MAHINDAS_SAMPLE, INFECT_DUBLIN, BUS_AS_STORED, BITCOIN_SAMPLE)
+)
 
 TABLE_2 = Table(
     2,
@@ -302,83 +347,110 @@ TABLE_2 = Table(
             ULTIMATE,
             {"klone": (0.010, 0.791, 0.472, 3.728, 200.0), "kguard": (0.010, 0.492, 0.396, 2.324, 34.2)},
             {**COMPANIES, **LARGE_COMPANIES},
+            (3_000, 3_900),
         ),
         Row(
             "MovieLens small (2,100 / 3,200)",
             REACH,
             {"klone": (0.000, 0.912, 0.415, 4.213, 200.2), "kguard": (0.000, 0.176, 0.210, 0.328, 2.0)},
             {**MOVIES, "all ratings": MOVIELENS},
+            (2_100, 3_200),
         ),
         Row(
             "Econ-Mahindas (1,200 / 3,300)",
             REACH,
             {"klone": (0.000, 0.765, 0.380, 4.544, 200.0), "kguard": (0.000, 0.316, 0.341, 2.297, 8.4)},
             {**ENTRIES, "all entries": MAHINDAS},
+            (1_200, 3_300),
         ),
         Row(
             "Infect-Dublin (400 / 2,800)",
             REACH,
             {"klone": (0.000, 0.731, None, 6.509, 201.4), "kguard": (0.000, 0.187, None, 3.829, 0.0)},
             CONTACTS,
-            same_size=True,
+            (400, 2_800),
         ),
         Row(
             "Power-1138-Bus (1,100 / 2,600)",
             REACH,
             {"klone": (0.000, 0.875, 0.200, 3.880, 200.1), "kguard": (0.000, 0.280, 0.156, 0.650, 0.3)},
             LINES,
-            same_size=True,
+            (1_100, 2_600),
         ),
         Row(
             "Bitcoin Alpha (1,700 / 3,100)",
             REACH,
             {"klone": (0.000, 0.871, 0.355, 4.117, 200.1), "kguard": (0.000, 0.364, 0.297, 0.874, 6.1)},
             {**TRUST, "all ratings": BITCOIN},
+            (1_700, 3_100),
         ),
     ),
+    literal=True,
 )
 
 
-def _protected(title: str, rules: str, k_iso: float, readings: Mapping[str, Graph]) -> Row:
-    paper = {"k-iso": (k_iso, k_iso), "klone": (1.0, None), "kguard": (1.0, None)}
-    return Row(title, rules, paper, readings)
+def _protected(
+    title: str, rules: str, k_iso: float, readings: Mapping[str, Graph], size: tuple[int, int | None]
+) -> Row:
+    paper = {"k-iso": (k_iso, k_iso, None), "klone": (1.0, None, None), "kguard": (1.0, None, None)}
+    return Row(title, rules, paper, readings, size)
 
 
-POWER_LAW: Mapping[int, Mapping[str, Graph]] = {n: {"": scale_free(n, 5)} for n in (100, 500)}
+POWER_LAW: Mapping[int, Mapping[str, Graph]] = {
+    n: {f"α = {alpha}": scale_free(n, alpha) for alpha in (5, 3)} for n in (100, 500)
+}
+ALL_ENTRIES: Mapping[str, Graph] = {**ENTRIES, "all entries": MAHINDAS}
 TABLE_3 = Table(
     3,
     "Share of subgraphs that are protected",
-    ("delta", "alike", "seconds"),
+    ("delta", "alike", "deleted", "seconds"),
     (K_ISO, *OURS),
     (
-        _protected("reach: PowerLaw-100", REACH, 0.795, POWER_LAW[100]),
-        _protected("reach: PowerLaw-500", REACH, 0.873, POWER_LAW[500]),
-        _protected("reach: MovieLens small", REACH, 0.818, MOVIES),
-        _protected("reach: Econ-Mahindas", REACH, 0.923, ENTRIES),
-        _protected("reach: Infect-Dublin", REACH, 1.000, CONTACTS),
-        _protected("reach: Power-1138-Bus", REACH, 0.723, LINES),
-        _protected("reach: Bitcoin Alpha", REACH, 0.605, TRUST),
-        _protected("control: PowerLaw-100", CONTROL, 0.720, POWER_LAW[100]),
-        _protected("control: PowerLaw-500", CONTROL, 0.728, POWER_LAW[500]),
-        _protected("control: Company Ownership", CONTROL, 0.680, COMPANIES),
-        _protected("ultimate: PowerLaw-100", ULTIMATE, 0.673, POWER_LAW[100]),
-        _protected("ultimate: PowerLaw-500", ULTIMATE, 0.805, POWER_LAW[500]),
-        _protected("ultimate: Company Ownership", ULTIMATE, 0.710, COMPANIES),
+        _protected("reach: PowerLaw-100", REACH, 0.795, POWER_LAW[100], (100, None)),
+        _protected("reach: PowerLaw-500", REACH, 0.873, POWER_LAW[500], (500, None)),
+        _protected(
+            "reach: MovieLens small",
+            REACH,
+            0.818,
+            {**MOVIES, "first 3,200 ratings": MOVIELENS_FIRST},
+            (2_100, 3_200),
+        ),
+        _protected("reach: Econ-Mahindas", REACH, 0.923, ALL_ENTRIES, (1_200, 3_300)),
+        _protected("reach: Infect-Dublin", REACH, 1.000, CONTACTS, (400, 2_800)),
+        _protected("reach: Power-1138-Bus", REACH, 0.723, {**LINES, "both directions": BUS}, (1_100, 2_600)),
+        _protected("reach: Bitcoin Alpha", REACH, 0.605, {**TRUST, "all ratings": BITCOIN}, (1_700, 3_100)),
+        _protected("control: PowerLaw-100", CONTROL, 0.720, POWER_LAW[100], (100, None)),
+        _protected("control: PowerLaw-500", CONTROL, 0.728, POWER_LAW[500], (500, None)),
+        _protected("control: Company Ownership", CONTROL, 0.680, COMPANIES, (3_000, 3_900)),
+        _protected("ultimate: PowerLaw-100", ULTIMATE, 0.673, POWER_LAW[100], (100, None)),
+        _protected("ultimate: PowerLaw-500", ULTIMATE, 0.805, POWER_LAW[500], (500, None)),
+        _protected("ultimate: Company Ownership", ULTIMATE, 0.710, COMPANIES, (3_000, 3_900)),
     ),
 )
 TABLES = (TABLE_1, TABLE_2, TABLE_3)
 
 
-def settings(scale: Scale) -> list[Setting]:
-    """All that is run, each once."""
+def sections(scale: Scale) -> list[str]:
+    """Names of the figures and tables."""
+    return [f"Figure {figure.number}" for figure in figures(scale)] + [f"Table {t.number}" for t in TABLES]
+
+
+def settings(scale: Scale, only: Collection[str] = ()) -> list[Setting]:
+    """All that is run, each once; `only` for some sections."""
+    only = only or sections(scale)
     found = [
         s
         for figure in figures(scale)
+        if f"Figure {figure.number}" in only
         for sweep in figure.sweeps
         for line in sweep.lines.values()
         for s in line.values()
     ]
     for table in TABLES:
-        for row, _, graph in table.taken(scale):
-            found += [Setting(graph, row.rules, method) for method in table.methods]
+        if f"Table {table.number}" not in only:
+            continue
+        for row, reading, graph in table.taken(scale):
+            found += [Setting(graph, row.rules, method) for method in row.methods(table, reading)]
+    if "Table 1" in only and scale.takes(erdos_renyi(N)):  # for a statement on times
+        found += [Setting(erdos_renyi(N), REACH, method) for method in OURS]
     return list(dict.fromkeys(found))

@@ -60,6 +60,12 @@ def _weights(record: Record) -> float | None:
     return next(iter(distances.values()), None)
 
 
+def _deleted(record: Record) -> float | None:
+    figures = (record.report or {}).get("figures") or {}
+    deleted = figures.get("edges_deleted")
+    return None if deleted is None else 100.0 * deleted / figures["edges"]
+
+
 METRICS = {
     "u": Metric("U", "U, share of answers", _report("utility", "u")),
     "u_symmetric": Metric("U△", "U△, share of answers", _report("utility", "u_symmetric")),
@@ -76,6 +82,7 @@ METRICS = {
         4,
         higher=True,
     ),
+    "deleted": Metric("edges deleted, %", "edges deleted, %", _deleted, 0),
     "seconds": Metric("s", "time to anonymize, s", _report("seconds", "anonymize"), 2),
     "vertices": Metric("V", "vertices", _report("original", "vertices"), 0),
     "edges": Metric("E", "edges", _report("original", "edges"), 0),
@@ -111,6 +118,11 @@ class Results:
         """Median over the seeds that have it."""
         found = [value for r in self.runs.of(setting) if (value := METRICS[metric].of(r)) is not None]
         return median(found) if found else None
+
+    def estimated(self, setting: Setting) -> bool:
+        """Whether δ is an estimate in some run."""
+        found = [(r.report or {}).get("verdict", {}).get("delta") or {} for r in self.runs.of(setting)]
+        return any(delta.get("estimate") for delta in found)
 
     def why_not(self, setting: Setting) -> str:
         """Why a setting, or a seed of it, has no result; empty if it has."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from string import Template
@@ -15,6 +16,10 @@ from kgiso.reasons import Verdict, explained
 
 WORDS = Path(__file__).with_name("page.md")
 QUICK = "**A quick series: small graphs, none of the public ones. It is no measurement.**\n"
+KEPT = (
+    "*Kept from an earlier measurement, before the latest [changes](../../CHANGELOG.md) of KLONE and KGUARD.*"
+)
+UNDONE = "Runs without a result"
 SIGNS = {BETTER: "▲", EQUAL: "=", WORSE: "▼"}
 
 
@@ -61,23 +66,24 @@ class Page:
 
     def summary(self) -> str:
         """Counts of verdicts, by section and by what they are on."""
-        methods = [cases.KLONE, cases.PUBLISHED, cases.EXACT, cases.K_ISO]
+        methods = [cases.KLONE, cases.PUBLISHED, cases.LITERAL, cases.EXACT, cases.K_ISO]
         head = ("ours is ▲ better, = equal, ▼ worse", "statements of the text", *(TITLES[m] for m in methods))
-        same = {row.title for table in cases.TABLES for row in table.rows if row.same_size}
         lines = []
         for section, found in self.verdicts.items():
-            parts = {f"[{section}](#{section.lower().replace(' ', '-')})": found}
-            if some := [v for v in found if v.row in same]:
-                parts["of these, on graphs of the paper's size"] = some
-            for title, part in parts.items():
-                of = [[v.verdict for v in part if v.method == method] for method in ("", *methods)]
-                lines.append([title, *map(self.counts, of)])
+            of = [[v for v in found if v.method == method] for method in ("", *methods)]
+            lines.append([f"[{section}](#{section.lower().replace(' ', '-')})", *map(self.counts, of)])
         return markdown(head, lines)
 
     @staticmethod
-    def counts(verdicts: Sequence[str]) -> str:
-        """How many verdicts of each kind there are; empty of none at all."""
-        return ", ".join(f"{SIGNS[kind]} {verdicts.count(kind)}" for kind in SIGNS) if verdicts else ""
+    def counts(verdicts: Sequence[Verdict]) -> str:
+        """How many verdicts of each kind there are, in brackets on graphs of the paper's size; empty of none at all."""
+        parts = []
+        for kind, sign in SIGNS.items() if verdicts else ():
+            found = [v for v in verdicts if v.verdict == kind]
+            # a statement is on no single graph
+            same = f" ({sum(v.same_size for v in found)})" if verdicts[0].method else ""
+            parts.append(f"{sign} {len(found)}{same}")
+        return ", ".join(parts)
 
     def figure(self, figure: Figure) -> str:
         """Statements of the paper, medians."""
@@ -117,7 +123,7 @@ class Page:
         lines = [
             self.line(table, row, reading, Setting(graph, row.rules, method))
             for row, reading, graph in table.taken(self.scale)
-            for method in table.methods
+            for method in row.methods(table, reading)
         ]
         body = markdown(head, lines) if lines else "No row belongs to this series."
         stated = on_table(self.results, self.scale, table.number)
@@ -130,19 +136,24 @@ class Page:
 
     def line(self, table: Table, row: Row, reading: str, setting: Setting) -> list[str]:
         """One line of a table."""
-        size = [METRICS[m].text(self.results.value(setting, m)) for m in ("vertices", "edges")]
+        sizes = [self.results.value(setting, m) for m in ("vertices", "edges")]
+        size = [METRICS[m].text(value) for m, value in zip(("vertices", "edges"), sizes, strict=True)]
         title = f"{row.title}: {reading}" if reading else row.title
         start = [title, " / ".join(size), TITLES[setting.method]]
         if self.results.value(setting, table.metrics[0]) is None:
             why = self.results.why_not(setting)
             return [*start, *[why or "no figure"], *[""] * (len(table.metrics) - 1), "not measured"]
-        cells, found = [], []
+        cells, found, same = [], [], row.same_size(*sizes)
+        estimated = self.results.estimated(setting)
         for metric, paper in zip(table.metrics, row.printed(setting.method), strict=True):
             ours = self.results.value(setting, metric)
             cell = METRICS[metric].text(ours)
+            if estimated and METRICS[metric].higher and ours is not None:
+                cell += " est."
             if ours is not None and paper is not None:
                 kind = verdict(ours, paper, higher=METRICS[metric].higher)
-                found.append(Verdict(f"Table {table.number}", kind, row.title, setting.method, metric))
+                name = f"Table {table.number}"
+                found.append(Verdict(name, kind, row.title, setting.method, metric, same))
                 cell += f" ({METRICS[metric].text(paper)}) {SIGNS[kind]}"
             cells.append(cell)
         self.verdicts[f"Table {table.number}"] += found
@@ -162,6 +173,60 @@ class Page:
         wanted = cases.settings(self.scale)
         missing = [[str(s), why] for s in wanted if (why := self.results.why_not(s))]
         return markdown(("run", "why there is no result"), missing) if missing else "All runs have a result."
+
+
+def merged(new: str, old: str, only: Collection[str]) -> str:
+    """A new page with the sections that were not measured again as they are on the old page, and a note in each.
+
+    `only` names those that were. Rows of the summary and of runs without a result are kept, too.
+    """
+    fresh, kept = _sections(new), _sections(old)
+    for name in fresh.keys() - set(only):
+        if name in kept and re.fullmatch(r"(Figure|Table) \d+", name):
+            rest = kept[name].removeprefix(f"## {name}\n\n").removeprefix(KEPT).lstrip("\n")
+            fresh[name] = f"## {name}\n\n{KEPT}\n\n{rest}"
+    summary = {name: row for row in kept[""].splitlines() if (name := _named(row)) and name not in only}
+    lines = fresh[""].splitlines(keepends=True)
+    fresh[""] = "".join(_row(summary[_named(row)], row) if _named(row) in summary else row for row in lines)
+    if UNDONE in fresh and UNDONE in kept:
+        fresh[UNDONE] = _undone(fresh[UNDONE], kept[UNDONE])
+    return "".join(fresh.values())
+
+
+def _row(kept: str, new: str) -> str:
+    """A kept row of the summary, of a figure with as many empty cells as the new one has columns of methods."""
+    cells = kept.strip("| ").split(" | ")
+    if kept.count("|") == new.count("|"):
+        return f"{kept}\n"
+    if "".join(cells[2:]).strip(" |"):
+        raise SystemExit(f"the summary has other columns than the page: measure {cells[0]} again, too")
+    return f"| {' | '.join(cells[:2])} |" + "  |" * (new.count("|") - 3) + "\n"
+
+
+def _undone(new: str, old: str) -> str:
+    """Runs without a result: those that were not run at all stand as the old page has them, if it has them."""
+    before = {row.split(" | ")[0]: row for row in old.splitlines(keepends=True) if row.startswith("| ")}
+    found = []
+    for row in new.splitlines(keepends=True):
+        if not row.endswith("| not run |\n") and not row.endswith("| not run |"):
+            found.append(row)
+        elif row.split(" | ")[0] in before:
+            found.append(before[row.split(" | ")[0]])
+    return "".join(found)
+
+
+def _sections(page: str) -> dict[str, str]:
+    """Sections of a page by their heading; the words before the first one have none."""
+    parts = re.split(r"^(?=## )", page, flags=re.MULTILINE)
+    return {
+        part.partition("\n")[0].removeprefix("## ") if part.startswith("## ") else "": part for part in parts
+    }
+
+
+def _named(row: str) -> str:
+    """Section that a row of the summary is of; empty of other lines."""
+    found = re.match(r"\| \[((?:Figure|Table) \d+)\]", row)
+    return found[1] if found else ""
 
 
 def markdown(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:

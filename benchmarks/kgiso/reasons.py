@@ -12,13 +12,17 @@ FILE = Path(__file__).with_name("reasons.toml")
 
 @dataclass(frozen=True)
 class Verdict:
-    """A verdict on a figure in a table, or on a statement (`row`) of the text."""
+    """A verdict on a figure in a table, or on a statement (`row`) of the text.
+
+    `same_size`: the figure is of a graph of the paper's size.
+    """
 
     where: str
     verdict: str
     row: str = ""
     method: str = ""
     metric: str = ""
+    same_size: bool = False
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from kgiso.cases import Setting
 
 ROOT = Path(__file__).resolve().parents[2]
 MAX_SUBGRAPHS = 2_000_000_000
+ESTIMATE = Path(__file__).with_name("estimate.py")
 COMPILED = "compiling kernels"  # what a run says whose times are not those of later ones
 
 
@@ -135,6 +136,9 @@ class Runs:
         """Run the command, and again if it compiled kernels."""
         rules = ["--rules", str(ROOT / f"{setting.rules}.vada"), "--data", f"own={source}"]
         bound = ["--max-subgraphs", str(MAX_SUBGRAPHS), "--seed", str(seed)]
+        if setting.sample:
+            words = [rules[1], source, str(setting.k), str(setting.x), str(setting.sample), str(seed)]
+            return timed([sys.executable, str(ESTIMATE), *words], *self.bounds)
         with tempfile.TemporaryDirectory(dir=self.work) as folder:
             places = ["--release", f"{folder}/release", "--private", f"{folder}/private", "--json", "--force"]
             words = [*rules, *setting.options, *bound, *places]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,10 @@ from kgreason.base.cores import both
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.progress import SILENT, Progress
 from kgreason.base.records import record
-from kgreason.graph.knowledge_graph import KnowledgeGraph, inside
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Weights, inside
 from kgreason.graph.subgraphs.patterns import LARGEST
 from kgreason.isomorphism import assessment
+from kgreason.isomorphism.algorithm_inputs import AlgorithmInputs
 from kgreason.isomorphism.anonymizers.assembly import publish
 from kgreason.isomorphism.anonymizers.further_guarantees import WithFurther
 from kgreason.isomorphism.anonymizers.k_iso import KIso
@@ -62,6 +63,7 @@ class Isomorphism(Family[Release, Pair, Anonymization]):
 
     The x-subgraphs of all `sizes` are verified, for graphs with at most `most` of them; `None`: the caller counted them
     before. Without `layout`, the tables of the release, nothing is written. Without `series`, no release can follow.
+    The `inputs` are those of the algorithm.
     """
 
     algorithm: Anonymizer
@@ -71,13 +73,14 @@ class Isomorphism(Family[Release, Pair, Anonymization]):
     most: int | None
     layout: Layout | None
     series: Series | None = None
+    inputs: AlgorithmInputs = field(default_factory=AlgorithmInputs)
 
     def anonymize(self) -> Release:
         """Augment the graph and relabel it with random labels, or with numbers if the format requires them."""
         augmented = self.algorithm.augment(self.graph, self.program, self.rng, self.progress)
         numbered = self.layout is not None and self.layout.numbered
         labels = None if numbered else frozenset(self.graph.labels.tolist())
-        return publish(augmented, labels, self.secret)
+        return publish(augmented, labels, self.secret, self.inputs.labels)
 
     def held(self, made: Release) -> Pair:
         """Return the release in memory with its original."""
@@ -167,7 +170,8 @@ class Isomorphism(Family[Release, Pair, Anonymization]):
         kept = original.m - guarantee.cut - guarantee.deleted
         joined = "" if found.verdict.joined is None else str(found.verdict.joined)
         synthetic = synthetic_words(read.released, kept, original.n)
-        claim = Claim(guarantee, found.verdict.sizes, synthetic, joined)
+        given = self.inputs.labels is not None, self.inputs.weights is not None
+        claim = Claim(guarantee, found.verdict.sizes, synthetic, joined, *given)
         return contents_of(self.program, self._fitting(found.release.graph), read.released, claim)
 
     def certify(self, found: Anonymization, read: Pair, public: Path, private: Path) -> None:
@@ -195,11 +199,12 @@ def choose(
     further: tuple[Further, ...] = (),
     earlier: Earlier | None = None,
     window: Sequence[Earlier] = (),
+    inputs: AlgorithmInputs | None = None,
 ) -> Anonymizer:
     """Return the anonymizer of settings; `sizes` of the attacked subgraphs ascend.
 
     `further` are the further guarantees that it prepares (see `guaranteed`), `earlier` is the release before in a
-    series, and `window` are those that an attacker may join.
+    series, and `window` are those that an attacker may join; `inputs` those of the settings, as read.
 
     Raises
     ------
@@ -207,6 +212,8 @@ def choose(
         If a size is too large for the method, or the method has no such mode.
     """
     k, trials = settings.k, settings.trials
+    given = inputs or AlgorithmInputs.of(settings)
+    degrees_given = given.in_degrees, given.out_degrees
     if settings.method != "kguard" and settings.mode != "exact":
         raise AnonymizationError("only KGUARD has modes", hint="leave --mode out, or the method")
     if settings.plans is not None and (settings.method != "kguard" or settings.mode != "exact"):
@@ -215,7 +222,7 @@ def choose(
             hint="leave --plans out, or the method and the mode",
         )
     if settings.method == "klone":
-        return Klone(k, trials, earlier)
+        return Klone(k, trials, earlier, given.weights, degrees_given)
     if settings.method == "k-iso":
         if further:
             raise AnonymizationError(
@@ -230,17 +237,21 @@ def choose(
     if settings.mode == "exact":
         limit = settings.max_subgraphs or MAX_SUBGRAPHS
         degrees = further == ("degree",) and not settings.keep_cuts
-        return Kguard(k, sizes, trials, limit, settings.plans, degrees, earlier, window)
+        return Kguard(k, sizes, trials, limit, settings.plans, degrees, earlier, window, given.weights)
     if len(sizes) > 1:
         raise AnonymizationError(
-            "the published KGUARD protects one x, not several", hint="leave --mode published out"
+            "the published KGUARD protects one x, not several", hint=f"leave --mode {settings.mode} out"
         )
-    return PublishedKguard(k, sizes[0], trials, settings.max_subgraphs or MAX_STORED)
+    most = settings.max_subgraphs or MAX_STORED
+    literal = settings.mode == "literal"
+    return PublishedKguard(k, sizes[0], trials, most, literal, given.weights, degrees_given)
 
 
-def guaranteed(algorithm: Anonymizer, k: int, further: tuple[Further, ...]) -> Anonymizer:
+def guaranteed(
+    algorithm: Anonymizer, k: int, further: tuple[Further, ...], weights: Weights | None = None
+) -> Anonymizer:
     """Return an anonymizer whose releases have the further guarantees, too."""
-    return WithFurther(algorithm, k, further) if further else algorithm
+    return WithFurther(algorithm, k, further, weights) if further else algorithm
 
 
 def divide(
@@ -252,6 +263,7 @@ def divide(
     progress: Progress,
     *,
     keep_cuts: bool,
+    weights: Weights | None = None,
 ) -> tuple[Anonymizer, KnowledgeGraph]:
     """Apply an anonymizer to parts of about `size` vertices; also returns the graph whose subgraphs are then protected.
 
@@ -269,5 +281,5 @@ def divide(
     within = inside(graph, parts)
     progress.note(f"{parts.max() + 1:,} parts; {graph.m - within.m:,} edges run between them")
     if keep_cuts:
-        return SplitKeep(algorithm, parts, k, x), graph
-    return SplitMerge(algorithm, parts), within
+        return SplitKeep(algorithm, parts, k, x, weights), graph
+    return SplitMerge(algorithm, parts, weights), within

@@ -73,6 +73,7 @@ def anonymize(rules: Rules, call: Call) -> Anonymization:
     AnonymizationError
         If no anonymization exists for the graph and the parameters, or the folders exist.
     """
+    from kgreason.isomorphism.algorithm_inputs import AlgorithmInputs
     from kgreason.isomorphism.anonymization import Isomorphism, choose, divide, guaranteed
     from kgreason.isomorphism.folder import check_publishable
     from kgreason.isomorphism.release_tables import planned
@@ -88,34 +89,40 @@ def anonymize(rules: Rules, call: Call) -> Anonymization:
         hint = "say for instance --split 1000"
         raise AnonymizationError("keep_cuts has no meaning without split", hint=hint)
     clock, rng = pipeline.Clock(), np.random.default_rng(seed)
-    choose(call, sizes, further)  # complains before anything is read
+    inputs = AlgorithmInputs.of(call)
+    choose(call, sizes, further, inputs=inputs)  # complains before anything is read
     written = load(rules, allow_files=call.allow_files)
     program = anonymizable(written)
     graph = graph_from(written, call.data, progress)
     check_publishable(program, graph.labels.tolist())
     exact = call.method == "kguard" and call.mode == "exact"
-    parameters = {"rules": rule_files(written), **reported(call), "also": list(further) or None}
+    parameters = {
+        "rules": rule_files(written),
+        **reported(call),
+        **inputs.shown(call),
+        "also": list(further) or None,
+    }
     if call.method != "kguard":
         parameters["mode"] = None
     run = Run(parameters, seed, program, np.random.default_rng(seed))
     layout = None if folders is None else planned(written, _sources(call.data), folders.format, progress)
     series = _series(call, program, further)
     continued = (None, ()) if series is None else (series.earlier, series.window)
-    algorithm: Anonymizer = choose(call, sizes, further, *continued)
+    inputs.check(graph, numbered=layout is not None and layout.numbered)
+    algorithm: Anonymizer = choose(call, sizes, further, *continued, inputs)
     _check_large_enough(graph, call.k, () if call.method == "k-iso" else sizes)
     attacked = graph
     if split is not None:
-        algorithm, attacked = divide(
-            algorithm, graph, split, call.k, sizes[-1], progress, keep_cuts=call.keep_cuts
-        )
-    algorithm = guaranteed(algorithm, call.k, further)
+        parted = graph, split, call.k, sizes[-1], progress
+        algorithm, attacked = divide(algorithm, *parted, keep_cuts=call.keep_cuts, weights=inputs.weights)
+    algorithm = guaranteed(algorithm, call.k, further, inputs.weights)
     most = call.max_subgraphs or MAX_SUBGRAPHS
     counted = call.method == "kguard" or (call.method == "klone" and call.keep_cuts)
     if counted:
         _tell_work(attacked, program, sizes, most, progress, exact=exact)
     clock.lap("read")
     family = Isomorphism(
-        *(algorithm, graph, program, sizes, None if counted else most, layout, series),
+        *(algorithm, graph, program, sizes, None if counted else most, layout, series, inputs),
         rng=rng,
         run=run,
         clock=clock,

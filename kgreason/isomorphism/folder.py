@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from textwrap import wrap
@@ -86,12 +87,17 @@ def public_rules(program: CheckedProgram, layout: Layout | None = None) -> str:
 
 @record
 class Claim:
-    """Statements of ``README.txt``: guarantee; in words the checked x, synthetic shares, and what a series keeps."""
+    """Statements of ``README.txt``: guarantee; in words the checked x, synthetic shares, and what a series keeps.
+
+    `listed_labels`: whether labels are from a list of the owner of the data; `other_weights`: as in `Promise`.
+    """
 
     guarantee: Guarantee
     sizes: str
     synthetic: str
     series: str = ""
+    listed_labels: bool = False
+    other_weights: bool = False
 
     @property
     def asked_of_series(self) -> tuple[int, int] | None:
@@ -118,7 +124,10 @@ def contents_of(
     weighted = any(relation.weight is not None for relation in released.relations.values())
     edges = tuple(released.relations), program.derived
     promise = Promise.of(made.guarantee, made.sizes, *edges, made.synthetic, made.series)
-    readme = partial(_readme, program, promise, layout, checked, weighted) if claim else None
+    promise = replace(promise, other_weights=made.other_weights)
+    readme = (
+        partial(_readme, program, promise, layout, checked, weighted, made.listed_labels) if claim else None
+    )
     report = partial(public_report, released, promise)
     return Contents(layout.files, write, readme, report, (RULES,), released.n + released.m, checked)
 
@@ -142,8 +151,9 @@ def form(
     stored, ours = folder / RULES, is_of_kgreason(folder)
     if ours and stored.is_file() and stored.read_bytes() != public_rules(program, layout).encode():
         return Item(FILES, False, OTHER_RULES, undecided=True)
-    faults = [] if layout.numbered or not ours else [*not_drawn(released.labels.tolist())]
     claim = claim_of(readme_text(folder))
+    drawn = not layout.numbered and not (claim is not None and claim.listed_labels)
+    faults = [*not_drawn(released.labels.tolist())] if ours and drawn else []
     if original is not None and claim is not None:
         faults += _wrong_shares(*original, released, claim)
     for name, known in original[0].relations.items() if original is not None else ():
@@ -151,7 +161,10 @@ def form(
         if not {*columns} <= {*known.columns, *safe_names(known.columns), *COLUMNS}:
             names = f"{', '.join(columns)}, in the original {', '.join(known.columns)}"
             faults.append(f"{layout.edges[name].file}: columns are called {names}")
-    return files(folder, contents_of(program, layout, released, claim), faults)
+    found = files(folder, contents_of(program, layout, released, claim), faults)
+    if claim is None or not claim.listed_labels:
+        return found
+    return replace(found, detail=f"{found.detail}; labels are from a list, whose words were not judged")
 
 
 def _wrong_shares(
@@ -167,7 +180,13 @@ def _wrong_shares(
 
 
 def _readme(
-    program: CheckedProgram, promise: Promise, layout: Layout, checked: str, weighted: bool, holds: bool
+    program: CheckedProgram,
+    promise: Promise,
+    layout: Layout,
+    checked: str,
+    weighted: bool,
+    listed_labels: bool,
+    holds: bool,
 ) -> str:
     baseline = promise.baseline
     return TEXT.format(
@@ -180,7 +199,8 @@ def _readme(
         unprotected=_wrapped(f"NOT PROTECTED: {promise.unprotected}"),
         synthetic=_wrapped(f"Synthetic: {promise.synthetic}. {synthetic_note(promise)}"),
         files=_files(layout),
-        weights=WEIGHTS if weighted else "",
+        weights=(OTHER_WEIGHTS if promise.other_weights else WEIGHTS) * weighted,
+        labels=LISTED_LABELS * listed_labels,
         cut=CUT if promise.within_parts else "",
     )
 
@@ -221,6 +241,8 @@ def claim_of(text: str) -> Claim | None:
         sizes,
         synthetic[1] if synthetic else "",
         " ".join(series[1].split()) if series else "",
+        f"\n{LISTED_LABELS}" in text,
+        f"\n{OTHER_WEIGHTS}" in text,
     )
 
 
@@ -281,7 +303,7 @@ Files
 {files}
 
 {weights}Rows are in random order.
-{cut}"""
+{labels}{cut}"""
 KX_ISOMORPHISM = """An attacker who knows a connected subgraph of the original graph with x vertices, and all edges
 that the rules derive from it alone, finds at least {k} occurrences in this graph. They have the same edges and share
 no vertex; between any two of them all vertices differ in label, in-degree and out-degree.
@@ -299,4 +321,6 @@ occurs at least {k} times. Edges of the original were deleted and others inserte
 CUT = """The graph was split into parts. Original edges between parts were removed, and the guarantee holds for
 the graph without them.
 """
+LISTED_LABELS = "Labels are from a list of the owner of the data, assigned at random.\n"
 WEIGHTS = "Weights lie between 0 and 1; all were replaced by others of a similar distribution.\n"
+OTHER_WEIGHTS = "Weights lie between 0 and 1; all were replaced by others of another distribution.\n"

@@ -360,7 +360,7 @@ def _limits(promise: Promise, weighted: bool) -> Iterator[tuple[str, str]]:
     if promise.within_parts:
         yield "Edges between parts", RULES["between"]
     if weighted:
-        yield "Weights", RULES["weights"]
+        yield "Weights", RULES["other_weights" if promise.other_weights else "weights"]
 
 
 def risk_table(found: Risk) -> Table:

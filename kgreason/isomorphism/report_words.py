@@ -40,6 +40,8 @@ class Promise:
         Shares of synthetic edges and vertices in words (`synthetic_words`).
     series
         What is kept for who joins the releases of a series, in words; empty for a single release.
+    other_weights
+        Whether new weights have another distribution than the original ones, which the owner chose.
     """
 
     text: str
@@ -51,6 +53,7 @@ class Promise:
     further: tuple[Further, ...] = ()
     synthetic: str = ""
     series: str = ""
+    other_weights: bool = False
 
     @classmethod
     def of(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -11,7 +11,7 @@ from kgreason.base.setting_fields import setting
 from kgreason.release.publication import RunSettings
 
 Method = Literal["kguard", "klone", "k-iso"]
-Mode = Literal["exact", "published"]
+Mode = Literal["exact", "published", "literal"]
 Model = Literal["kx-isomorphism", "k-iso"]
 Further = Literal["degree", "neighbours"]
 
@@ -49,7 +49,23 @@ class _Divided(_Attacked):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Continued(_Divided):
+class _Given(_Divided):
+    in_degrees: str | Path | Sequence[int] | None = setting(None, metavar="DISTRIBUTION", reported=False)
+    """For klone, and kguard unless exact: distribution of in-degrees from which those are drawn that must differ:
+    negative-binomial:MEAN,VARIANCE, or a file of degrees, one per line, to draw from. Default: fitted to the graph; for
+    klone, the least degrees that differ."""
+    out_degrees: str | Path | Sequence[int] | None = setting(None, metavar="DISTRIBUTION", reported=False)
+    """The same for out-degrees."""
+    weights_from: str | Path | Sequence[float] | None = setting(None, metavar="FILE", reported=False)
+    """File of weights, one per line: new weights are distributed as these, as far as the rules allow, and not as those
+    of the graph. Not for k-iso."""
+    labels: str | Path | Iterable[str] | None = setting(None, metavar="FILE", reported=False)
+    """File of labels, one per line, which the vertices of the release get at random, instead of random labels; they
+    are none of the graph's. README.txt tells of it. Not for k-iso."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Continued(_Given):
     after: Path | str | None = setting(None, metavar="DIR", reported=False)
     """For kguard and klone: private folder of the release before, for a series of releases of a graph that changes. Its
     additions stay, and the verdict says which subgraphs keep k occurrences for who joins the releases."""
@@ -63,7 +79,8 @@ class Kguard(_Continued):
 
     mode: Mode = setting("exact")
     """For kguard: exact protects every subgraph; published is the paper with a lighter reading of line 11 of its
-    Algorithm 3, and may leave some subgraphs without images, which the verdict counts."""
+    Algorithm 3, literal without it, which adds far more edges. Both may leave some subgraphs without images, which the
+    verdict counts."""
     plans: int | None = setting(None, metavar="N", least=1)
     """For kguard, exact: complete attempts, of which one is released: that with the highest precision of derived facts,
     among those with at most 10 % more additions than the fewest. Default: 4, on small graphs 8, on large ones fewer."""

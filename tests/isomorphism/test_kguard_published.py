@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from itertools import permutations
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -15,12 +16,15 @@ from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
 from kgreason.graph.subgraphs.enumeration import attacked_subgraphs, connected_subgraphs
 from kgreason.graph.subgraphs.ordered_adjacency import undirected
 from kgreason.graph.subgraphs.patterns import Classes, cells_between, classify, pair_kinds
+from kgreason.isomorphism.anonymizers import kguard_published
 from kgreason.isomorphism.anonymizers.assembly import is_symmetric
 from kgreason.isomorphism.anonymizers.augmentation import ball
+from kgreason.isomorphism.anonymizers.degree_diversity import classes_of
 from kgreason.isomorphism.anonymizers.kguard_published import (
     PublishedKguard,
     choose_disjoint,
     copied_edges,
+    partitioned,
     reweighed,
 )
 from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
@@ -219,6 +223,55 @@ def test_empty_graphs() -> None:
     nothing = KnowledgeGraph(np.empty(0, dtype=object), {"own": build(1, []).relations["own"]})
     assert kguard(nothing).graph.n == 0
     assert kguard(build(2, []), x=1).graph.components()[0] == 1
+
+
+@settings(max_examples=inputs(40), deadline=None)
+@given(graphs(least=3, most=6, edges=9), st.integers(1, 3), st.integers(0, 1000))
+def test_line_11_as_it_stands(graph: KnowledgeGraph, x: int, seed: int) -> None:
+    """Vertices that chains of isomorphisms between any subgraphs connect are one part of the partition."""
+    rng = np.random.default_rng(seed)
+    noised = WeightNoising.fit(graph, RULES, 1).originals(rng, SILENT)
+    naive = np.eye(graph.n, dtype=np.bool_)
+    parts = np.arange(graph.n)
+    for members in attacked_subgraphs(noised, x):
+        for one in members:
+            own = facts_within(noised, one[None])
+            for order in permutations(range(len(one))):
+                images = members[:, order]
+                images = images[(facts_within(noised, images) == own).all(axis=1)]
+                naive[np.broadcast_to(one, images.shape), images] = True
+        parts = partitioned(parts, classify(noised, RULES, members))
+    for v in range(graph.n):  # Warshall
+        naive |= np.outer(naive[:, v], naive[v])
+    assert np.array_equal(parts, naive.argmax(axis=1))
+
+
+@settings(max_examples=inputs(20), deadline=None)
+@given(graphs(least=3, most=6, edges=9), st.integers(1, 3), st.integers(0, 1000))
+def test_chosen_vertices_of_a_part_differ_if_line_11_is_literal(
+    graph: KnowledgeGraph, x: int, seed: int
+) -> None:
+    with patch.object(kguard_published, "classes_of", side_effect=classes_of) as asked:
+        made = PublishedKguard(2, x, 1, 10**7, literal=True).augment(
+            graph, RULES, np.random.default_rng(seed), SILENT
+        )
+    (numbers, buckets, _), _ = asked.call_args
+    chosen = np.unique(np.concatenate([bucket.ravel() for bucket in buckets]))
+    for degree in (made.graph.in_degree(), made.graph.out_degree()):
+        held = list(zip(numbers[chosen].tolist(), degree[chosen].tolist(), strict=True))
+        assert len(set(held)) == len(held)
+    for bucket in buckets:  # with copies
+        assert (numbers[bucket] == numbers[bucket[0]]).all()
+
+
+def test_the_literal_reading_adds_more() -> None:
+    """Chains of three vertices: their vertices are all images of each other, so all chosen ones differ."""
+    graph = build(40, [(3 * i + j, 3 * i + j + 1, 0.2) for i in range(13) for j in range(2)])
+    light, literal = (
+        PublishedKguard(2, 2, 1, 10**7, mode).augment(graph, RULES, np.random.default_rng(0), SILENT)
+        for mode in (False, True)
+    )
+    assert literal.figures["edges_added"] > light.figures["edges_added"]
 
 
 @pytest.mark.slow

@@ -162,12 +162,81 @@ def test_the_page_says_what_is_better_equal_worse_or_missing(parts: SimpleNamesp
     assert f"{name}500 / 5,000 | KLONE | {klone}" in text
     assert f"{name}500 / 5,000 | KGUARD, exact | {exact}" in text
     assert f"{name}– / – | KGUARD, published | not done in 10 s |" in text
-    assert "| [Table 1](#table-1) |  | ▲ 0, = 4, ▼ 0 |  | ▲ 3, = 0, ▼ 1 |  |" in text
+    assert (
+        "| [Table 1](#table-1) |  | ▲ 0 (0), = 4 (4), ▼ 0 (0) |  |  | ▲ 3 (3), = 0 (0), ▼ 1 (1) |  |" in text
+    )
     assert "- No reason is known for ▼ in: Erdős–Rényi n = 500, M = 5k, KGUARD, exact, u." in text
     assert f"| {failed} | not done in 10 s |" in text
     assert "- a machine" in text
     assert "A quick series" in text
     assert "$" not in text.replace("$ python", "")
+
+
+@pytest.mark.parametrize(
+    ("size", "vertices", "edges", "same"),
+    [
+        ((400, 2_800), 410, 2_765, True),
+        ((1_100, 2_600), 1_138, 2_596, True),
+        ((1_100, 2_600), 1_138, 2_916, False),
+        ((1_700, 3_100), 1_823, 3_100, False),
+        ((100, None), 100, 155, True),
+        ((100, None), None, None, False),
+    ],
+)
+def test_graphs_of_the_papers_size_are_told_apart(
+    parts: SimpleNamespace,
+    size: tuple[int, int | None],
+    vertices: int | None,
+    edges: int | None,
+    same: bool,
+) -> None:
+    assert parts.cases.Row("", "", {}, {}, size).same_size(vertices, edges) == same
+
+
+def test_sections_that_are_not_measured_again_stay(parts: SimpleNamespace) -> None:
+    def page(word: str, undone: str) -> str:
+        summary = f"| [Figure 4](#figure-4) | {word} |\n| [Table 2](#table-2) | {word} |\n"
+        sections = f"## Figure 4\n\n{word}\n\n## Table 2\n\n{word}\n"
+        return f"# Title {word}\n\n{summary}\n{sections}\n## Runs without a result\n\n{undone}"
+
+    old = page("old", "| a | late |\n| b | late |\n")
+    new = page("new", "| run | why |\n| a | not run |\n| b | late again |\n| c | not run |\n")
+    found = parts.page.merged(new, old, ["Table 2"])
+    assert "# Title new" in found
+    assert "| [Figure 4](#figure-4) | old |\n| [Table 2](#table-2) | new |\n" in found
+    assert f"## Figure 4\n\n{parts.page.KEPT}\n\nold\n\n## Table 2\n\nnew\n" in found
+    assert found.endswith("| run | why |\n| a | late |\n| b | late again |\n")
+    assert parts.page.merged(new, found, ["Table 2"]) == found
+    wider = new.replace("| [Table 2](#table-2) | new |", "| [Table 2](#table-2) | new |  | x |")
+    wider = wider.replace("| [Figure 4](#figure-4) | new |", "| [Figure 4](#figure-4) | new |  |  |")
+    assert "| [Figure 4](#figure-4) | old |  |  |\n" in parts.page.merged(wider, old, ["Table 2"])
+    narrow = old.replace("| [Figure 4](#figure-4) | old |", "| [Figure 4](#figure-4) |  | old |")
+    with pytest.raises(SystemExit, match=r"Figure 4.* again, too"):
+        parts.page.merged(wider, narrow, ["Table 2"])
+
+
+def test_line_11_is_measured_as_it_stands_too(parts: SimpleNamespace) -> None:
+    cases = parts.cases
+    found = [s for s in cases.settings(cases.FULL, ["Table 2"]) if s.method == cases.LITERAL]
+    assert {setting.graph for setting in found} == cases.LITERALLY
+    assert not any(s.method == cases.LITERAL for s in cases.settings(cases.FULL, ["Table 1", "Table 3"]))
+
+
+def test_readings_of_one_file_have_names_of_their_own(parts: SimpleNamespace) -> None:
+    graphs = {graph for table in parts.cases.TABLES for row in table.rows for graph in row.readings.values()}
+    assert len({graph.name for graph in graphs}) == len(graphs)
+
+
+def test_an_estimate_is_named_as_one(parts: SimpleNamespace, made: Any) -> None:
+    cases = parts.cases
+    row = next(row for row in cases.TABLE_3.rows if "Bitcoin" in row.title)
+    setting = cases.Setting(row.readings["all ratings"], row.rules, cases.K_ISO)
+    assert setting.sample == cases.SAMPLE
+    delta = {"value": 0.5, "estimate": True}
+    found = {"verdict": {"delta": delta, "delta_alike": delta}, "figures": {"edges": 4, "edges_deleted": 3}}
+    made.keep(parts.runs.Record(str(setting), 0, found | {"seconds": {"anonymize": 1.0}}))
+    page = parts.page.Page(parts.compare.Results(made), cases.FULL)
+    assert "| 0.5000 est. (0.6050) ▼ | 0.5000 est. (0.6050) ▼ | 75 |" in page.table(cases.TABLE_3)
 
 
 def test_a_reason_is_shown_where_it_applies(parts: SimpleNamespace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -500,14 +569,16 @@ def test_the_command_makes_a_page(
     cases = parts.cases
     monkeypatch.setattr(cases, "N", 40)
     monkeypatch.setattr(cases, "QUICK", cases.Scale((40,), (), (cases.K,), (cases.X,), repeats=1, most=100))
-    table = replace(cases.TABLE_3, rows=cases.TABLE_3.rows[:1])
+    row = cases.TABLE_3.rows[0]
+    row = replace(row, readings={"α = 5": row.readings["α = 5"]})
+    table = replace(cases.TABLE_3, rows=(row,))
     monkeypatch.setattr(cases, "TABLES", (cases.TABLE_1, cases.TABLE_2, table))
     monkeypatch.setattr(sys, "argv", ["paper.py", str(tmp_path), "--quick", "--data", str(tmp_path)])
     paper.main()
     page = tmp_path / "page" / "README.md"
     first = page.read_text(encoding="utf-8")
-    assert "not run" not in first
-    assert "| reach: PowerLaw-100 |" in first
+    assert "| not run |" not in first
+    assert "| reach: PowerLaw-100: α = 5 |" in first
     assert {path.name for path in page.parent.iterdir()} == {"README.md", "figure4.svg", "figure5.svg"}
     assert all(json.loads(line)["report"] for line in (tmp_path / "runs.jsonl").read_text().splitlines())
     monkeypatch.setattr(sys, "argv", [*sys.argv, "--page-only"])

@@ -44,11 +44,14 @@ class Classes:
         isomorphism between two subgraphs of one class.
     count
         Number of classes.
+    forms
+        Their canonical forms, in order.
     """
 
     ids: Ints
     members: Members
     count: int
+    forms: Forms | None = None
 
 
 def classify(
@@ -93,7 +96,7 @@ def classify(
     forms = Forms(x)
     classes, orders = forms.number(np.concatenate(situations)[first])
     which = merged[np.concatenate(codes)]
-    return Classes(classes[which], np.take_along_axis(members, orders[which], axis=1), len(forms))
+    return Classes(classes[which], np.take_along_axis(members, orders[which], axis=1), len(forms), forms)
 
 
 def cells_between(pairs: PairKinds, members: Members) -> Ints:

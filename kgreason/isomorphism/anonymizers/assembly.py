@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -130,12 +130,16 @@ def _proportional(graph: KnowledgeGraph, count: int, rng: np.random.Generator) -
 
 
 def publish(
-    augmented: Augmented, avoid_labels: Collection[str] | None, rng: np.random.Generator | None
+    augmented: Augmented,
+    avoid_labels: Collection[str] | None,
+    rng: np.random.Generator | None,
+    given: Sequence[str] | None = None,
 ) -> Release:
     """Permute vertices and rows at random, assign random labels, drop attributes.
 
     No label is one of `avoid_labels`, those of the original graph; `None`: the labels are the numbers 1 to n, assigned
-    at random regardless of the original labels. `rng` is for experiments; `None`: the random source of the operating
+    at random regardless of the original labels. Labels are drawn from those `given`, if any are: which vertex has
+    which, and which are left over, is random. `rng` is for experiments; `None`: the random source of the operating
     system, as published labels could reveal the state of a generator that is not cryptographic, and with it the
     permutation.
 
@@ -151,7 +155,11 @@ def publish(
     graph = augmented.made
     number = permutation(graph.n, rng)
     relations = {name: _shuffled(r, number, rng) for name, r in graph.relations.items()}
-    labels = numbers(graph.n) if avoid_labels is None else fresh_labels(graph.n, rng, avoid_labels)
+    if given is not None:
+        check_enough(given, graph.n)
+        labels = np.array(given, dtype=object)[permutation(len(given), rng)[: graph.n]]
+    else:
+        labels = numbers(graph.n) if avoid_labels is None else fresh_labels(graph.n, rng, avoid_labels)
     originals = graph.n if augmented.originals is None else augmented.originals
     published = KnowledgeGraph(labels, relations)
     copies = None if augmented.copies is None else number[augmented.copies]
@@ -169,6 +177,15 @@ def publish(
         serials,
     )
     return Release(published, number[:originals], *found)
+
+
+def check_enough(labels: Sequence[str], vertices: int) -> None:
+    """Raise `AnonymizationError` if there are fewer labels than the release has, or will at least have, vertices."""
+    if len(labels) < vertices:
+        raise AnonymizationError(
+            f"{vertices:,} vertices or more need labels, and {len(labels):,} are given",
+            hint=f"list at least {vertices - len(labels):,} more",
+        )
 
 
 def _shuffled(relation: Columns, number: Vertices, rng: np.random.Generator | None) -> Relation:

@@ -9,7 +9,7 @@ of a vertex without incoming (or outgoing) edges, which must get some, they are 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,14 @@ import numpy.typing as npt
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
 from kgreason.graph.sorted_keys import distinct, places
 from kgreason.isomorphism.anonymizers.assembly import Pairs, both_ways
-from kgreason.isomorphism.anonymizers.degree_distributions import Degrees, halves, match_between, partnered
+from kgreason.isomorphism.anonymizers.degree_distributions import (
+    Degrees,
+    Draws,
+    choose_across,
+    halves,
+    match_between,
+    partnered,
+)
 
 LEAST, MOST = 1.5, 2.5  # numbers of lifts for each implausible tie
 SHARE = 0.4  # share of the edges that may be lifted besides, where there are enough of them
@@ -32,19 +39,22 @@ def copy_ties(
     *,
     symmetric: bool,
     lift: bool = True,
+    draws: Sequence[Draws | None] = (None, None),
 ) -> tuple[Pairs, int]:
     """Ties after which the k copies of each vertex differ in both degrees, and the number of new vertices they need.
 
     Vertex v of copy j has number ``j * n + v``, new vertices follow. The `placed` ties, of which some may have a new
     vertex, exist already and are not returned. If `symmetric`, the reverse of each tie, placed or returned, is added
-    later. The `bounds` are those of the incoming sums by relation. Unless `lift`, there are no lifts.
+    later. The `bounds` are those of the incoming sums by relation. Unless `lift`, there are no lifts. Degrees that must
+    differ are drawn if there are `draws` of in- or out-degrees, as in Algorithm 1; else they are the least.
     """
     within = np.maximum(*placed) < graph.n * k
     existing = placed[0][within], placed[1][within]
     already = len(existing[0])
     if lift:
         existing = _joined(existing, lifts(graph, k, existing, bounds, rng, symmetric=symmetric))
-    missing = _missing(graph, k, _joined(placed, _after(existing, already)), rng, symmetric=symmetric)
+    every = _joined(placed, _after(existing, already))
+    missing = _missing(graph, k, every, rng, symmetric=symmetric, draws=draws)
     if symmetric:  # a vertex has one degree, and each edge that it lacks is directed at random
         missing = halves(missing[0], rng)
     else:
@@ -144,28 +154,45 @@ def _degrees(graph: KnowledgeGraph, k: int, ties: Pairs, *, symmetric: bool) -> 
 
 
 def _missing(
-    graph: KnowledgeGraph, k: int, ties: Pairs, rng: np.random.Generator, *, symmetric: bool
+    graph: KnowledgeGraph,
+    k: int,
+    ties: Pairs,
+    rng: np.random.Generator,
+    *,
+    symmetric: bool,
+    draws: Sequence[Draws | None],
 ) -> tuple[Degrees, Degrees]:
     """Out- and in-degrees that the copies of vertices lack, shape (n, k)."""
-    chosen = chosen_degrees(graph, k, ties, rng, symmetric=symmetric)
+    chosen = chosen_degrees(graph, k, ties, rng, symmetric=symmetric, draws=draws)
     now = _degrees(graph, k, ties, symmetric=symmetric)
     return chosen[0] - now[0], chosen[1] - now[1]
 
 
 def chosen_degrees(
-    graph: KnowledgeGraph, k: int, ties: Pairs, rng: np.random.Generator, *, symmetric: bool
+    graph: KnowledgeGraph,
+    k: int,
+    ties: Pairs,
+    rng: np.random.Generator,
+    *,
+    symmetric: bool,
+    draws: Sequence[Draws | None] = (None, None),
 ) -> tuple[Degrees, Degrees]:
     """Out- and in-degrees of the copies of vertices after further ties, shape (n, k), with equal totals."""
     now = _degrees(graph, k, ties, symmetric=symmetric)
+    of_in, of_out = draws
     if symmetric:
-        chosen = differing(now[0], rng)
+        chosen = _differing(now[0], of_in, rng)
         _raise_greatest(chosen, graph.out_degree() > 0, int((chosen - now[0]).sum()) % 2, rng)
         return chosen, chosen
-    both = differing(now[0], rng), differing(now[1], rng)
+    both = _differing(now[0], of_out, rng), _differing(now[1], of_in, rng)
     surplus = int(both[0].sum() - both[1].sum())
     lesser = int(surplus > 0)
     _raise_greatest(both[lesser], (graph.out_degree(), graph.in_degree())[lesser] > 0, abs(surplus), rng)
     return both
+
+
+def _differing(degrees: Degrees, draws: Draws | None, rng: np.random.Generator) -> Degrees:
+    return differing(degrees, rng) if draws is None else choose_across(degrees, draws, rng)
 
 
 def differing(degrees: Degrees, rng: np.random.Generator) -> Degrees:

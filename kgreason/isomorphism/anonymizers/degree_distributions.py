@@ -54,8 +54,27 @@ class DegreeDistribution:
         return np.minimum(drawn, self.bound).astype(np.int64)
 
 
+@record(eq=False)
+class SampledDegrees:
+    """Empirical distribution: draws are `values`, all equally likely.
+
+    >>> SampledDegrees(np.array([3, 3])).draw(np.random.default_rng(0), 2).tolist()
+    [3, 3]
+    """
+
+    values: Degrees
+
+    def draw(self, rng: np.random.Generator, size: int) -> Degrees:
+        """Draw degrees, shape (size,)."""
+        drawn: Degrees = self.values[rng.integers(0, len(self.values), size)]
+        return drawn
+
+
+Draws = DegreeDistribution | SampledDegrees
+
+
 def choose_across(
-    degrees: Degrees, fitted: DegreeDistribution, rng: np.random.Generator, *, fixed: bool = False
+    degrees: Degrees, fitted: Draws, rng: np.random.Generator, *, fixed: bool = False
 ) -> Degrees:
     """Raise degrees so that the degrees in each row differ (KGISO, Algorithm 1 lines 8-12, Algorithm 4 ChooseDeg).
 

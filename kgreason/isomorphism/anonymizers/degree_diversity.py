@@ -16,7 +16,7 @@ from kgreason.base.progress import Progress
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
 from kgreason.graph.subgraphs.ordered_adjacency import undirected
 from kgreason.isomorphism.anonymizers.augmentation import ball
-from kgreason.isomorphism.anonymizers.degree_distributions import DegreeDistribution, Degrees
+from kgreason.isomorphism.anonymizers.degree_distributions import DegreeDistribution, Degrees, Draws
 
 Members = npt.NDArray[np.int64]  # one per row, in canonical order
 IN, OUT = 0, 1
@@ -28,7 +28,9 @@ class Diversifier:
     Vertices of `buckets`, the chosen subgraphs of each class, are copies from ``graph.n`` on. The current in- and
     out-degrees include the `ties`, the existing synthetic edges. Edges between original vertices nearer than x change
     attacked subgraphs and are avoided where possible. In a `symmetric` graph the reverse of every tie and of every
-    added edge will be added, too; as in- and out-degrees are then equal, only in-degrees are processed.
+    added edge will be added, too; as in- and out-degrees are then equal, only in-degrees are processed. `different`
+    lists for each vertex those whose degrees must differ from its own; default: its `images`. New degrees are drawn
+    from the `distributions` of in- and of out-degrees, or those fitted to the graph.
 
     Attributes
     ----------
@@ -48,6 +50,8 @@ class Diversifier:
         rng: np.random.Generator,
         *,
         symmetric: bool = False,
+        different: Sequence[set[int]] | None = None,
+        distributions: Sequence[Draws | None] = (None, None),
     ) -> None:
         self.n = len(degrees[IN])
         self.source: list[int] = []
@@ -60,11 +64,11 @@ class Diversifier:
         # for each vertex, itself and the vertices of its chosen subgraphs; empty if it is in none
         self._companions = _grouped((row for bucket in buckets for row in bucket.tolist()), self.n)
         chosen = [v for v, others in enumerate(self._companions) if others]
-        different = images(buckets, self.n)
+        different = images(buckets, self.n) if different is None else different
         missing, reals = [], (graph.in_degree(), graph.out_degree())
         for phi in self._phis:
             order = [chosen[i] for i in rng.permutation(len(chosen))]
-            fitted = DegreeDistribution.fit(reals[phi])
+            fitted = distributions[phi] or DegreeDistribution.fit(reals[phi])
             missing.append(choose_apart(degrees[phi], order, different, fitted, rng) - degrees[phi])
         # new vertices can be shared by all vertices, so the maximum number of missing edges suffices
         most = max((int(m.max(initial=0)) for m in missing), default=0)
@@ -131,13 +135,27 @@ class Diversifier:
 def images(buckets: Sequence[Members], n: int) -> list[set[int]]:
     """For each vertex, itself and its images under isomorphisms of chosen subgraphs; empty if it is in none.
 
-    The relation is not closed transitively: item 4 of Definition 4.1 requires that images of one vertex differ, and the
-    transitive closure can be a huge class that would need as many different degrees.
+    The relation is not closed transitively, as line 11 of Algorithm 3 is (`classes_of`): item 4 of Definition 4.1
+    requires that images of one vertex differ, and a class can be huge and need as many different degrees.
 
     >>> images([np.array([[0, 1], [2, 3]])], 5)
     [{0, 2}, {1, 3}, {0, 2}, {1, 3}, set()]
     """
     return _grouped((row for bucket in buckets for row in bucket.T.tolist()), n)
+
+
+def classes_of(numbers: Vertices, buckets: Sequence[Members], n: int) -> list[set[int]]:
+    """For each vertex of chosen subgraphs, all of these with its number in the partition of line 11; else empty.
+
+    >>> classes_of(np.array([0, 1, 0, 1, 0]), [np.array([[0, 1], [2, 3]])], 5)
+    [{0, 2}, {1, 3}, {0, 2}, {1, 3}, set()]
+    """
+    members: dict[int, set[int]] = {}
+    found: list[set[int]] = [set() for _ in range(n)]
+    for v in {v for bucket in buckets for v in bucket.ravel().tolist()}:
+        found[v] = members.setdefault(int(numbers[v]), set())
+        found[v].add(v)
+    return found
 
 
 def _grouped(rows: Iterable[list[int]], n: int) -> list[set[int]]:
@@ -161,7 +179,7 @@ def choose_apart(
     degrees: Degrees,
     order: Iterable[int],
     different: Sequence[Iterable[int]],
-    fitted: DegreeDistribution,
+    fitted: Draws,
     rng: np.random.Generator,
 ) -> Degrees:
     """Raise degrees so that each vertex differs from those `different` lists for it (ChooseDeg), in the `order`.

@@ -19,7 +19,7 @@ import numpy as np
 
 from kgreason.base.progress import Progress
 from kgreason.base.records import record
-from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices, Weights
 from kgreason.graph.sorted_keys import Ints, distinct, places
 from kgreason.isomorphism.anonymizers.assembly import assemble, check_vertices, is_symmetric
 from kgreason.isomorphism.anonymizers.degree_fillers import Filled, Fits, filled
@@ -32,11 +32,12 @@ from kgreason.language.check.checked_program import CheckedProgram
 
 @dataclass(frozen=True)
 class WithFurther:
-    """Anonymizer whose releases have `further` guarantees with the same k."""
+    """Anonymizer whose releases have `further` guarantees with the same k; new weights are distributed as `weights`."""
 
     inner: Anonymizer
     k: int
     further: tuple[Further, ...]
+    weights: Weights | None = None
 
     def augment(
         self, graph: KnowledgeGraph, rules: CheckedProgram, rng: np.random.Generator, progress: Progress
@@ -45,7 +46,8 @@ class WithFurther:
         made = self.inner.augment(graph, rules, rng, progress)
         whole = made.graph
         symmetric = is_symmetric(graph) and is_symmetric(whole)
-        step = _Step(whole, made.copies, self.k, WeightNoising.fit(graph, rules, 1), rng, progress, symmetric)
+        noising = WeightNoising.fit(graph, rules, 1, self.weights)
+        step = _Step(whole, made.copies, self.k, noising, rng, progress, symmetric)
         found = None if "neighbours" in self.further else step.frequent()
         found = step.covered() if found is None else found
         more = {"vertices_added": found.n - whole.n, "edges_added": found.m - whole.m}

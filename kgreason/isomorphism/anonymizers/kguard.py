@@ -21,7 +21,7 @@ from kgreason.base.errors import AnonymizationError
 from kgreason.base.progress import Progress
 from kgreason.base.records import record
 from kgreason.graph.induced.derivation import InducedReasoner
-from kgreason.graph.knowledge_graph import KnowledgeGraph
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Weights
 from kgreason.graph.subgraphs.enumeration import connected_subgraphs, small_components
 from kgreason.graph.subgraphs.member_pools import MOST
 from kgreason.graph.subgraphs.ordered_adjacency import undirected
@@ -61,7 +61,8 @@ class Kguard:
 
     With `degrees`, at least k vertices have each pair of in- and out-degree, as far as that is possible. After an
     `earlier` release, its additions stay (module `kept_additions`); copies are followed by copies. Subgraphs that did
-    not change keep their images over the releases of a `window`, where that is possible.
+    not change keep their images over the releases of a `window`, where that is possible. New weights have the
+    distribution of the `weights` instead of the graph's, if there are any.
     """
 
     k: int
@@ -72,6 +73,7 @@ class Kguard:
     degrees: bool = False
     earlier: Earlier | None = None
     window: Sequence[Earlier] = ()
+    weights: Weights | None = None
 
     def augment(
         self, graph: KnowledgeGraph, rules: CheckedProgram, rng: np.random.Generator, progress: Progress
@@ -82,8 +84,8 @@ class Kguard:
                 f"KGUARD handles k up to {MOST + 1}, not {self.k}", hint="KLONE handles every k"
             )
         if self.earlier is not None and self.earlier.copies:
-            return Klone(self.k, self.trials, self.earlier).augment(graph, rules, rng, progress)
-        noising = WeightNoising.fit(graph, rules, self.trials)
+            return Klone(self.k, self.trials, self.earlier, self.weights).augment(graph, rules, rng, progress)
+        noising = WeightNoising.fit(graph, rules, self.trials, self.weights)
         if self.earlier is None:
             noised, serials = noising.originals(rng, progress), None
         else:
@@ -104,7 +106,7 @@ class Kguard:
         found = search.plans(self.plans, _EFFORT // max(1, total + _VERTEX_EFFORT * noised.n))
         if not found:
             progress.note("no release is found that adds less than KLONE may: KLONE is used")
-            return Klone(self.k, self.trials, self.earlier).augment(graph, rules, rng, progress)
+            return Klone(self.k, self.trials, self.earlier, self.weights).augment(graph, rules, rng, progress)
         classes = sum(len(cover.catalogue.forms) for cover in covers)
         outdone = search.outdone
         del search, covers, reasoner  # large, and not needed either

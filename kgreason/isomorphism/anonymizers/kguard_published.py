@@ -1,8 +1,8 @@
 """KGUARD, published mode: use the isomorphic subgraphs of the graph, and add copies only where there are too few.
 
 It provides images for k chosen members of each class only, so item 4 of Definition 4.1 may fail for other members; the
-checker reports how many. Line 11 is read in its weaker form: vertices at the same position of chosen members differ in
-degree, not all vertices related by a chain of isomorphisms (`images`).
+checker reports how many. Line 11 is read in its weaker form unless `literal`: vertices at the same position of chosen
+members differ in degree, not all chosen vertices related by a chain of isomorphisms (`images`, `partitioned`).
 
 References
 ----------
@@ -17,11 +17,13 @@ from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from kgreason.base.progress import Progress
 from kgreason.base.records import record
 from kgreason.graph.induced.derivation import InducedReasoner
-from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices, Weights
 from kgreason.graph.subgraphs.enumeration import attacked_subgraphs
 from kgreason.graph.subgraphs.patterns import Classes, classify
 from kgreason.isomorphism.anonymizers.assembly import (
@@ -35,7 +37,8 @@ from kgreason.isomorphism.anonymizers.assembly import (
     ties_to_largest,
 )
 from kgreason.isomorphism.anonymizers.augmentation import EdgeIndex
-from kgreason.isomorphism.anonymizers.degree_diversity import Diversifier, Members
+from kgreason.isomorphism.anonymizers.degree_distributions import Draws
+from kgreason.isomorphism.anonymizers.degree_diversity import Diversifier, Members, classes_of
 from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising, exchanged
 from kgreason.isomorphism.definition import Augmented, Guarantee
 from kgreason.language.check.checked_program import CheckedProgram
@@ -50,22 +53,29 @@ Copied = list[tuple[Members, Members]]
 
 @record
 class PublishedKguard:
-    """Anonymizer for one x, at most 6; smaller components are attacked as a whole."""
+    """Anonymizer for one x, at most 6; smaller components are attacked as a whole.
+
+    If `literal`, vertices differ in degree as line 11 of Algorithm 3 says: in classes that chains of images form.
+    `weights` and `degrees` (in, out) are distributions instead of those of the graph.
+    """
 
     k: int
     x: int
     trials: int
     max_subgraphs: int
+    literal: bool = False
+    weights: Weights | None = None
+    degrees: tuple[Draws | None, Draws | None] = (None, None)
 
     def augment(
         self, graph: KnowledgeGraph, rules: CheckedProgram, rng: np.random.Generator, progress: Progress
     ) -> Augmented:
         """Make the augmented graph of Algorithm 3; refuses graphs with more than `max_subgraphs` subgraphs."""
-        noising = WeightNoising.fit(graph, rules, self.trials)
+        noising = WeightNoising.fit(graph, rules, self.trials, self.weights)
         progress.step("Counting subgraphs")
         groups = attacked_subgraphs(graph, self.x, self.max_subgraphs)
         noised = noising.originals(rng, progress)
-        build = _Build(noised, self.k, rng)
+        build = _Build(noised, self.k, rng, np.arange(graph.n) if self.literal else None)
         for members in groups:
             progress.step(f"Classifying subgraphs of {members.shape[1]} vertices", len(members))
             build.fill(rules, members, progress)
@@ -76,7 +86,12 @@ class PublishedKguard:
             name: copied_edges(relation, graph.n, build.copied) for name, relation in noised.relations.items()
         }
         degrees = build.degrees(both_ways(ties) if symmetric else ties, copies.values())
-        diversifier = Diversifier(noised, build.buckets, degrees, ties, self.x, rng, symmetric=symmetric)
+        diversifier = Diversifier(
+            *(noised, build.buckets, degrees, ties, self.x, rng),
+            symmetric=symmetric,
+            different=build.different,
+            distributions=self.degrees,
+        )
         diversifier.run(progress)
         source = np.concatenate([ties[0], np.array(diversifier.source, dtype=np.int64)])
         target = np.concatenate([ties[1], np.array(diversifier.target, dtype=np.int64)])
@@ -100,11 +115,15 @@ class PublishedKguard:
 
 @dataclass(eq=False)
 class _Build:
-    """Chosen subgraphs, with copies where a bucket has too few disjoint members."""
+    """Chosen subgraphs, with copies where a bucket has too few disjoint members.
+
+    The `partition` of all vertices that line 11 makes, if it is wanted, has a number for each class.
+    """
 
     graph: KnowledgeGraph
     k: int
     rng: np.random.Generator
+    partition: Vertices | None = None
     buckets: list[Members] = field(default_factory=list)
     copied: Copied = field(default_factory=list)
 
@@ -115,6 +134,8 @@ class _Build:
     def fill(self, rules: CheckedProgram, members: Members, progress: Progress) -> None:
         """Bucket subgraphs of one size and choose k of each bucket."""
         classes = classify(self.graph, rules, members, progress)
+        if self.partition is not None:
+            self.partition = partitioned(self.partition, classes)
         degrees = (self.graph.in_degree(), self.graph.out_degree())
         for found in choose_disjoint(classes, self.k, degrees, self.rng):
             lacking, size = self.k - len(found), found.shape[1]
@@ -128,6 +149,16 @@ class _Build:
                 found = np.concatenate([found, copy])
             self.buckets.append(found)
 
+    @property
+    def different(self) -> list[set[int]] | None:
+        """Vertices whose degrees must differ from that of each vertex by the partition, if there is one."""
+        if self.partition is None:
+            return None
+        numbers = np.append(self.partition, np.zeros(self.n - self.graph.n, dtype=np.int64))
+        for model, copy in self.copied:
+            numbers[copy] = numbers[model]
+        return classes_of(numbers, self.buckets, self.n)
+
     def degrees(self, ties: Pairs, copies: Collection[Edges]) -> tuple[Vertices, Vertices]:
         """In- and out-degree of originals and copies, ties included."""
         sources = np.concatenate([ties[0], *(edges.source for edges in copies)])
@@ -136,6 +167,31 @@ class _Build:
         inner[: self.graph.n] += self.graph.in_degree()
         outer[: self.graph.n] += self.graph.out_degree()
         return inner, outer
+
+
+def partitioned(partition: Vertices, classes: Classes) -> Vertices:
+    """Join the parts of vertices that isomorphisms between any two subgraphs map onto each other (line 11).
+
+    `partition` has for each vertex the first one of its part, shape (n,), and so has the result. Isomorphisms are those
+    between all subgraphs that line 3 finds, not only chosen ones, and of a subgraph onto itself.
+
+    >>> classes = Classes(np.zeros(2, dtype=np.int64), np.array([[0, 1], [2, 1]]), 1)
+    >>> partitioned(np.arange(4), classes).tolist()
+    [0, 1, 0, 3]
+    """
+    n, x = len(partition), classes.members.shape[1]
+    orbit = np.tile(np.arange(x), (classes.count, 1))  # of each position of a class under its automorphisms
+    if classes.forms is not None:
+        first, turns = classes.forms.turns()
+        if classes.count:
+            orbit = np.minimum.reduceat(turns, first[:-1], axis=0)
+    place = n + classes.ids[:, None] * x + orbit[classes.ids]
+    ends = np.append(np.arange(n), classes.members.ravel()), np.append(partition, place.ravel())
+    size = max(n + classes.count * x, 1)
+    steps = coo_array((np.ones(len(ends[0]), dtype=np.bool_), ends), shape=(size, size))
+    number = connected_components(steps, directed=False)[1][:n]
+    _, first_of, part = np.unique(number, return_index=True, return_inverse=True)
+    return first_of[part].astype(np.int64)
 
 
 def choose_disjoint(

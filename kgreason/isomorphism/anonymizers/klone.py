@@ -14,7 +14,7 @@ import numpy as np
 
 from kgreason.base.progress import Progress
 from kgreason.graph.copied_graph import CopiedGraph
-from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices, joined
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices, Weights, joined
 from kgreason.isomorphism.anonymizers.assembly import (
     Pairs,
     assigned,
@@ -23,6 +23,7 @@ from kgreason.isomorphism.anonymizers.assembly import (
     is_symmetric,
 )
 from kgreason.isomorphism.anonymizers.copy_ties import copy_ties
+from kgreason.isomorphism.anonymizers.degree_distributions import Draws
 from kgreason.isomorphism.anonymizers.kept_additions import Kept, redrawn_targets, released_weights
 from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
 from kgreason.isomorphism.definition import Augmented, Earlier, Guarantee
@@ -43,19 +44,21 @@ class Klone:
     """Anonymizer that protects every x by k copies, the original included.
 
     After an `earlier` release, of as many copies, its synthetic edges and new vertices stay: copies change with the
-    original only.
+    original only. `weights` and `degrees` (in, out) are distributions instead of those of the graph.
     """
 
     k: int
     trials: int
     earlier: Earlier | None = None
+    weights: Weights | None = None
+    degrees: tuple[Draws | None, Draws | None] = (None, None)
 
     def augment(
         self, graph: KnowledgeGraph, rules: CheckedProgram, rng: np.random.Generator, progress: Progress
     ) -> Augmented:
         """Make a (k,x)-isomorphism anonymization for every x; kn <= vertices <= 2kn + 1."""
         check_vertices(self.k * graph.n)
-        noising = WeightNoising.fit(graph, rules, self.trials)
+        noising = WeightNoising.fit(graph, rules, self.trials, self.weights)
         earlier = self.earlier if self.earlier is not None and self.earlier.copies else None
         before = {} if earlier is None else released_weights(graph, earlier)
         noised = noising.originals(rng, progress, before)
@@ -129,7 +132,9 @@ class Klone:
         placed = exchanged(placed, n, k, np.argsort(order))
         tree = connect_components(graph, k, placed, rng)
         tied = np.append(placed[0], tree[0]), np.append(placed[1], tree[1])
-        ties, new = copy_ties(graph, k, tied, bounds, rng, symmetric=symmetric, lift=kept is None)
+        ties, new = copy_ties(
+            *(graph, k, tied, bounds, rng), symmetric=symmetric, lift=kept is None, draws=self.degrees
+        )
         if already:
             ties = ties[0] + already * (ties[0] >= n * k), ties[1] + already * (ties[1] >= n * k)
         ties = np.append(ties[0], tree[0]), np.append(ties[1], tree[1])

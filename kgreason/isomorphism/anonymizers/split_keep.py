@@ -19,7 +19,7 @@ import numpy as np
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.progress import Progress
 from kgreason.base.records import record
-from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices, inside, pieces
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices, Weights, inside, pieces
 from kgreason.graph.subgraphs.ordered_adjacency import undirected
 from kgreason.isomorphism.anonymizers.assembly import Edges, Pairs, assemble, check_vertices, is_symmetric
 from kgreason.isomorphism.anonymizers.degree_distributions import (
@@ -50,12 +50,15 @@ class SplitKeep:
         Anonymizer of the parts with the same `k`; must protect subgraphs of x vertices, and add no edge inside one.
     parts
         Part of each vertex, numbered from 0 without gaps; components of fewer than x vertices are not divided.
+    weights
+        Distribution of new weights instead of the graph's.
     """
 
     inner: Anonymizer
     parts: Vertices
     k: int
     x: int
+    weights: Weights | None = None
 
     def augment(
         self, graph: KnowledgeGraph, rules: CheckedProgram, rng: np.random.Generator, progress: Progress
@@ -69,7 +72,7 @@ class SplitKeep:
         stubbed = with_stubs(graph, self.parts, divided, name)
         found = augmented(self.inner, stubbed, rules, rng, progress)
         merged = without_stubs(graph, divided, stubbed, [a.graph for a in found], name)
-        noising = WeightNoising.fit(graph, rules, 1)
+        noising = WeightNoising.fit(graph, rules, 1, self.weights)
         weighed = noising.synthetic(with_one_constant(merged.graph, noising), merged.weighed, rng, progress)
         weighed = _with_different_weights(graph, weighed, self.parts, merged, rng)
         region = seam(graph, self.parts, self.x)

@@ -31,7 +31,7 @@ from kgreason.base.errors import AnonymizationError
 from kgreason.base.interrupts import deferred
 from kgreason.base.progress import SILENT, Progress
 from kgreason.base.records import record
-from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices, grouped, inside, pieces
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices, Weights, grouped, inside, pieces
 from kgreason.isomorphism.anonymizers.assembly import Pairs, assemble, check_vertices, is_symmetric
 from kgreason.isomorphism.anonymizers.partition import without_stubs
 from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
@@ -47,10 +47,14 @@ R = TypeVar("R")
 
 @record(eq=False)
 class SplitMerge:
-    """Anonymizer of graphs that are too large or too dense as a whole; `parts` numbers the part of each vertex."""
+    """Anonymizer of graphs that are too large or too dense as a whole; `parts` numbers the part of each vertex.
+
+    New weights are distributed as the `weights`, if there are any.
+    """
 
     inner: Anonymizer
     parts: Vertices
+    weights: Weights | None = None
 
     def augment(
         self, graph: KnowledgeGraph, rules: CheckedProgram, rng: np.random.Generator, progress: Progress
@@ -64,7 +68,7 @@ class SplitMerge:
         progress.step("Joining the parts")
         joined_parts = without_stubs(within, divided, alone, [a.graph for a in found])
         merged, part = joined_parts.graph, joined_parts.part
-        noising = WeightNoising.fit(graph, rules, 1)
+        noising = WeightNoising.fit(graph, rules, 1, self.weights)
         merged = with_one_constant(merged, noising)
         symmetric = is_symmetric(graph) and is_symmetric(merged)  # parts without edges get one-way ones
         ends = joining_edges(

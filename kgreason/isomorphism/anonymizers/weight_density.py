@@ -181,12 +181,12 @@ def _table(steps: bytes) -> npt.NDArray[np.int32]:
 
 @record(eq=False)
 class WeightDensity:
-    """Gaussian kernel density of the real weights of a relation, truncated to (0, 1].
+    """Gaussian kernel density of the real weights of a relation, or of other ones, truncated to (0, 1].
 
     Attributes
     ----------
     values
-        Real weights; if empty, draws are uniform.
+        Weights that it is fitted to; if empty, draws are uniform.
     bandwidth
         Scott's rule as in scipy; 0.1 for (nearly) constant weights, where it vanishes.
     levels
@@ -202,8 +202,12 @@ class WeightDensity:
     constants: Units
 
     @classmethod
-    def fit(cls, weights: Weights, relation: str, parallel: int = 1) -> WeightDensity:
+    def fit(
+        cls, weights: Weights, relation: str, parallel: int = 1, like: Weights | None = None
+    ) -> WeightDensity:
         """Fit to the weights of a relation, of which at most `parallel` edges lead from one vertex to another.
+
+        The density is that of the weights `like`, if they are given.
 
         Raises
         ------
@@ -220,7 +224,9 @@ class WeightDensity:
         enough = int(np.ceil(np.log10(_SPARSE * max(parallel, 1))))
         levels = decimal_levels(min(6, max(enough, 3 if len(weights) > _MANY else 2)))
         constants = levels[:0]
-        if parallel == 1 and len(weights) and np.ptp(in_units(weights)) == 0:
+        if like is not None:
+            weights = like
+        elif parallel == 1 and len(weights) and np.ptp(in_units(weights)) == 0:
             unit = np.rint(weights[0] * GRID)
             constants = np.concatenate([levels[levels < unit][-1:], levels[levels > unit][:1]])
         if not len(weights) or float(weights.std()) < 1e-6:

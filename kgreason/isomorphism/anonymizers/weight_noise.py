@@ -68,10 +68,12 @@ class WeightNoising:
     _samples: dict[str, Sample] = field(default_factory=dict)
 
     @classmethod
-    def fit(cls, graph: KnowledgeGraph, program: CheckedProgram, trials: int) -> WeightNoising:
-        """Fit the weight distributions to the real weights."""
+    def fit(
+        cls, graph: KnowledgeGraph, program: CheckedProgram, trials: int, like: Weights | None = None
+    ) -> WeightNoising:
+        """Fit the weight distributions to the real weights, or one for all relations to weights `like` these."""
         densities = {
-            name: WeightDensity.fit(r.weight, name, int(np.bincount(pair_numbers(r)).max(initial=1)))
+            name: WeightDensity.fit(r.weight, name, int(np.bincount(pair_numbers(r)).max(initial=1)), like)
             for name, r in graph.relations.items()
             if r.weight is not None
         }
