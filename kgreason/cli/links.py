@@ -26,7 +26,7 @@ from kgreason.cli.commands import (
 from kgreason.cli.options import FILES, WRITTEN, names, option, rule_files, setting_option
 from kgreason.cli.releases import FOLDERS, PLAIN_FORMAT, check_releases, one_mapping, print_verdict, publish
 from kgreason.cli.run import tell
-from kgreason.links.settings import THRESHOLDS, Settings, Strategy
+from kgreason.links.settings import THRESHOLDS, Criterion, Settings, Strategy
 
 if TYPE_CHECKING:
     from kgreason.base.progress import Progress
@@ -99,7 +99,20 @@ def anonymize(data: Sequence[str], rules: Path | None, **asked: Any) -> int:
         show_default="as the release says",
     ),
     option("--percent", float, "Share that partial must have left out of each relation.", least=0, most=100),
+    option(
+        "--criterion",
+        Criterion,
+        "Which links partial must have left out.",
+        show_default="as the release says",
+    ),
     K,
+    option(
+        "--closeness T",
+        float,
+        "Largest distance of the values of a node from those of all entities (t-closeness).",
+        least=0,
+        most=1,
+    ),
     options.AS_JSON,
     *FILES,
 )
@@ -138,7 +151,7 @@ def verify(
             original=read,
             mapping=place if read is not None else None,
             sensitive=sensitive if read is None else None,
-            **{name: asked[name] for name in ("k", "strategy", "percent")},
+            **{name: asked[name] for name in ("k", "strategy", "percent", "criterion", "closeness")},
         )
     return print_verdict(found, terminal.links_rows, as_json=as_json)
 

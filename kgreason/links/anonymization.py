@@ -59,8 +59,9 @@ class Links(Family["LinksRelease", Judged, LinksAnonymization]):
 
         graph, strategy = self.original.graph, self.asked.strategy
         clusters = np.arange(graph.n) if self.clusters is None else self.clusters
-        made, node = apply(graph, clusters, strategy, self.asked.percent or 0, self.rng)
-        return publish(made, strategy, node, graph.labels, self.secret)
+        criterion = self.asked.criterion or "random"
+        made, node = apply(graph, clusters, strategy, self.asked.percent or 0, self.rng, criterion)
+        return publish(made, strategy, node, graph.labels, self.secret, criterion)
 
     def held(self, made: LinksRelease) -> Judged:
         """The release in memory with its mapping."""
@@ -90,6 +91,8 @@ class Links(Family["LinksRelease", Judged, LinksAnonymization]):
             k=asked.k,
             strategy=asked.strategy,
             percent=asked.percent,
+            criterion=asked.criterion,
+            closeness=asked.closeness,
             form=read.files,
         )
         self.clock.lap("verify")

@@ -12,7 +12,7 @@ from kgreason.graph.knowledge_graph import Vertices
 from kgreason.language.vocabulary import suggest
 from kgreason.links.folder import read_released
 from kgreason.links.model import LinkGraph, Original, Released
-from kgreason.links.settings import CLUSTERED, Settings, Strategy
+from kgreason.links.settings import CLUSTERED, Criterion, Settings, Strategy
 from kgreason.links.verification import shows_clusters
 from kgreason.release.mapping import checked_numbers, names_of, numbers_of, read_mapping
 
@@ -35,6 +35,9 @@ def check_options(settings: Settings) -> None:
         hint = "leave percent out, or choose partial"
         what = f"{settings.strategy} does not leave out a percentage of the links"
         raise AnonymizationError(what, hint=hint)
+    if settings.strategy != "partial" and settings.criterion is not None:
+        what = f"{settings.strategy} does not choose links to leave out"
+        raise AnonymizationError(what, hint="leave criterion out, or choose partial")
     if settings.clustering is not None and settings.clusters is not None:
         raise AnonymizationError(
             "there is a clustering, and clusters are given", hint="leave one of them out"
@@ -47,6 +50,8 @@ def check_judged(
     k: int | None,
     strategy: Strategy | None,
     percent: float | None,
+    criterion: Criterion | None,
+    closeness: float | None,
 ) -> None:
     """Reject options of `verify` that have no effect on the release (`AnonymizationError`)."""
     made = strategy or released.strategy
@@ -59,6 +64,16 @@ def check_judged(
         raise AnonymizationError(
             "percent has no effect without the original: how many links there were is not known",
             hint="leave it out, or name the original, too",
+        )
+    if criterion is not None and made != "partial":
+        raise AnonymizationError(
+            f"criterion has no effect: {made} does not choose links to leave out",
+            hint="leave it out; it is of partial releases",
+        )
+    if closeness is not None and not any(len(a) for a in released.graph.attributes.values()):
+        raise AnonymizationError(
+            "closeness has no effect: the release has no values",
+            hint="leave it out; it is of releases with attributes",
         )
     if k is not None and made not in CLUSTERED and not shows_clusters(released):
         raise AnonymizationError(

@@ -23,8 +23,9 @@ from kgreason.base.printable import Displayed
 from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import Vertices
 from kgreason.graph.refinement import numbered
+from kgreason.links.closeness import Distance, close, distances
 from kgreason.links.model import LinkGraph, Observations, Released
-from kgreason.links.settings import CLUSTERED, Strategy
+from kgreason.links.settings import CLUSTERED, Criterion, Strategy
 from kgreason.people.model import Attribute, PeopleGraph
 from kgreason.people.verification.information import shared
 from kgreason.people.verification.information import values as classes_of_values
@@ -89,6 +90,12 @@ class LinksVerdict(Examined, Displayed):
         Counts of nodes and of entities with equal values.
     needs_original
         Names of the conditions that need the original, if only the release was examined.
+    criterion
+        Which links a ``"partial"`` release says to lack.
+    closeness
+        Largest distance of values that was asked for, or `None`.
+    distances
+        Node with the largest distance, for each attribute.
     """
 
     strategy: Strategy
@@ -96,6 +103,9 @@ class LinksVerdict(Examined, Displayed):
     items: tuple[Item, ...]
     nodes: Nodes
     needs_original: tuple[str, ...] = ()
+    criterion: Criterion = "random"
+    closeness: float | None = None
+    distances: tuple[Distance, ...] = ()
 
     def __repr__(self) -> str:
         return f"<LinksVerdict: {self.asked}: {self.state}>"
@@ -103,7 +113,10 @@ class LinksVerdict(Examined, Displayed):
     @property
     def asked(self) -> str:
         """What was checked, in words."""
-        return f"{self.strategy}{'' if self.k is None else f' with k = {self.k}'}"
+        by = "" if self.criterion == "random" else f" by {self.criterion}"
+        asked = [] if self.k is None else [f"k = {self.k}"]
+        asked += [] if self.closeness is None else [f"closeness {self.closeness:g}"]
+        return f"{self.strategy}{by}{' with ' * bool(asked)}{' and '.join(asked)}"
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -111,7 +124,12 @@ class LinksVerdict(Examined, Displayed):
             "format": 1,
             "model": "links",
             "strategy": self.strategy,
+            "criterion": self.criterion if self.strategy == "partial" else None,
             "k": self.k,
+            "closeness": self.closeness,
+            "distances": {
+                one.attribute: {"distance": one.distance, "node": one.node} for one in self.distances
+            },
             "nodes": self.nodes.as_dict(),
             **super().as_dict(),
         }
@@ -125,6 +143,8 @@ def verify_links(
     k: int | None = None,
     strategy: Strategy | None = None,
     percent: float | None = None,
+    criterion: Criterion | None = None,
+    closeness: float | None = None,
     form: Item | None = None,
 ) -> LinksVerdict:
     """Verify that a release of links matches its strategy and omits the sensitive relation.
@@ -141,6 +161,10 @@ def verify_links(
         Required strategy; `None`: the one that the release states.
     percent
         For ``"partial"``: least share of each relation that must be missing.
+    criterion
+        For ``"partial"``: required criterion; `None`: the one that the release states.
+    closeness
+        Largest distance of the values of a node from those of all entities; `None`: not checked.
     form
         Result of the file check; `None` for a release in memory.
 
@@ -168,13 +192,27 @@ def verify_links(
         same = released.strategy == strategy
         detail = f"made by {released.strategy}" + ("" if same else f", not by {strategy}")
         items.append(Item("strategy", same, detail))
+    if criterion is not None:
+        detail = f"links left out by {released.criterion}"
+        same = released.criterion == criterion
+        items.append(Item("criterion", same, detail + ("" if same else f", not by {criterion}")))
     if not shows_clusters(released):
         k = None
     found, nodes = clusters(released, k)
     items += [found, well_formed]
+    apart = distances(released.graph) if well_formed.holds else ()
+    if closeness is not None:
+        why = "not examined: the release is no graph of links"
+        undecided = Item("closeness", False, why, undecided=True)
+        items.append(close(apart, closeness) if well_formed.holds else undecided)
     needed = (UNNAMED,) if secret is None else ()
+
+    def verdict(needed: tuple[str, ...]) -> LinksVerdict:
+        found = released.strategy, k, tuple(items), nodes, needed
+        return LinksVerdict(*found, released.criterion, closeness, apart)
+
     if source is None:
-        return LinksVerdict(released.strategy, k, tuple(items), nodes, (*needed, *NEEDED))
+        return verdict((*needed, *NEEDED))
     paired = mapping(released, source)
     items += [paired, no_label_kept(source.graph, released.graph, "name")]
     if paired.holds and well_formed.holds:
@@ -182,7 +220,7 @@ def verify_links(
     else:
         why = "the mapping is broken" if well_formed.holds else "the release is no graph of links"
         items += [Item(name, False, f"not examined: {why}", undecided=True) for name in ("values", "links")]
-    return LinksVerdict(released.strategy, k, tuple(items), nodes, needed)
+    return verdict(needed)
 
 
 def sensitive(graph: LinkGraph, name: str) -> Item:
@@ -377,7 +415,30 @@ def _wrong(
     missing = original.total - found.total
     if missing < least:
         words.append(f"{missing:,} of {original.total:,} links are missing, and {least:,} should be")
+    if released.criterion == "degree" and not words:
+        words += _named(
+            released,
+            rows,
+            _out_of_order(expected, rows, surplus),
+            "kept, though links of lower degrees are missing",
+        )
     return words
+
+
+def _out_of_order(expected: Rows, rows: Rows, missing: Vertices) -> Vertices:
+    """Pairs that are left although their product of degrees is above that of a missing link."""
+    degree: dict[int, int] = {}
+    had: dict[tuple[int, int, float], int] = {}
+    for u, v, weight, count in zip(*(column.tolist() for column in expected), strict=True):
+        degree[u] = degree.get(u, 0) + count
+        degree[v] = degree.get(v, 0) + count
+        had[u, v, weight] = had.get((u, v, weight), 0) + count
+    pairs = list(zip(*(column.tolist() for column in rows[:3]), strict=True))
+    product = [degree[u] * degree[v] for u, v, _ in pairs]
+    least = min((p for p, gone in zip(product, missing.tolist(), strict=True) if gone), default=math.inf)
+    left = (had[pair] > gone for pair, gone in zip(pairs, missing.tolist(), strict=True))
+    kept = [i for i, (p, some) in enumerate(zip(product, left, strict=True)) if some and p > least]
+    return np.array(kept, dtype=np.int64)
 
 
 def _of_clusters(
