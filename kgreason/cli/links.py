@@ -62,7 +62,11 @@ ADVERSARY = (
     ),
     option("--sharp", bool, "For constrained clusters: the attacker also uses which clusters are linked."),
     option(
-        "--worlds", int, "With rules: number of random placements of the links of clusters.", 100, least=1
+        "--worlds",
+        int,
+        "With rules: number of random placements of links of clusters, and of shared values.",
+        100,
+        least=1,
     ),
 )
 
@@ -208,15 +212,17 @@ def attack(release: str, mapping: Path | None, as_json: bool, **asked: Any) -> i
         if not by_rules and not noise and found.strategy != "removed":
             hint = "say --noise NAME=P for each observed relation, or --rules FILE"
             raise CallError("neither noise nor rules of the attacker are named", hint=hint)
-        for name, where in meaningless(found, by_rules=by_rules).items():
-            refuse([name], where)
         if by_rules:
-            chosen["rules"] = load_rules(other_rules or rules, bound=found.graph.observed)
+            chosen["rules"] = load_rules(
+                other_rules or rules, bound=(*found.graph.observed, *found.graph.attributes)
+            )
             sensitive = _the_sensitive(chosen["rules"], sensitive)
         else:
             chosen["noise"] = _noise(noise)
         # under rules triples only if anything says what they hold
         truth = _read_original(original, None if in_files else rules, asked, sensitive, shown)
+        for name, where in meaningless(found, chosen.get("rules"), truth.sensitive.name).items():
+            refuse([name], where)
         disclosed = api.attack(found, truth, mapping, progress=shown, **chosen)
     if as_json:
         print_json({"format": 1, "strategy": found.strategy, **disclosed.as_dict()})

@@ -11,10 +11,11 @@ import numpy as np
 from kgreason.base.records import record
 from kgreason.links.arguments import mapping_of
 from kgreason.links.folder import contents_of, form, read_released, write_links
+from kgreason.links.left_links import Source
 from kgreason.links.report import private_report
 from kgreason.links.result import LinksAnonymization
 from kgreason.links.settings import Settings
-from kgreason.links.verification import Source, verify_links
+from kgreason.links.verification import verify_links
 from kgreason.release.mapping import write_mapping
 from kgreason.release.pipeline import Family
 

@@ -274,7 +274,7 @@ def verify(
     """
     from kgreason.links.arguments import check_judged, check_original, mapping_of, released_of
     from kgreason.links.folder import form
-    from kgreason.links.verification import Source
+    from kgreason.links.left_links import Source
     from kgreason.links.verification import verify_links as decide
 
     made = Settings.strategy if strategy is None else strategy
@@ -338,8 +338,8 @@ def attack(
     sharp
         For constrained releases: whether the noisy-or attacker uses more than that of the paper; see docs/links.md.
     worlds, seed
-        For an attacker with rules on a release of clusters: number of random placements of the links (100), and the
-        seed of their generator.
+        For an attacker with rules: number of random placements of the links of clusters and of values that several
+        entities share (100), and the seed of their generator.
 
     Raises
     ------
@@ -395,7 +395,8 @@ def attack(
     node = mapping_of(mapping, original.graph, found.graph)
     check_unheld(found, original.sensitive.name)
     used = {"sharp": sharp, "worlds": worlds is not None, "seed": seed is not None}
-    for option, why in meaningless(found, by_rules=rules is not None).items():
+    program = None if rules is None else load(rules)
+    for option, why in meaningless(found, program, original.sensitive.name).items():
         if used[option]:
             raise AnonymizationError(f"{option} has no meaning {why}", hint="leave it out")
     mutual, known = original.sensitive.mutual, knowledge_of(original.graph)
@@ -403,9 +404,9 @@ def attack(
         check_noise(noise, found)
         beliefs = beliefs_of(found, Noise(leak, noise), known, mutual, sharp=sharp)
     else:
-        assert rules is not None
+        assert program is not None
         beliefs = rule_beliefs(
-            *(found, load(rules)),
+            *(found, program),
             sensitive=original.sensitive.name,
             leak=leak,
             worlds=100 if worlds is None else worlds,

@@ -9,6 +9,7 @@ from typing import Any
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.setting_fields import check_probabilities, check_ranges, check_type
 from kgreason.graph.knowledge_graph import Vertices
+from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.vocabulary import suggest
 from kgreason.links.folder import read_released
 from kgreason.links.model import LinkGraph, Original, Released
@@ -82,17 +83,20 @@ def check_judged(
         )
 
 
-def meaningless(released: Released, *, by_rules: bool) -> dict[str, str]:
-    """Options of `attack` without effect on the release, each with the reason."""
+def meaningless(released: Released, rules: CheckedProgram | None, sensitive: str) -> dict[str, str]:
+    """Options of `attack` without effect on the release, each with the reason; `rules` of the attacker, if any."""
+    from kgreason.links.attacks.rule_attacker import draws_worlds
+
     found = {}
-    if by_rules:
+    if rules is not None:
         found["sharp"] = "for an attacker with rules"
     elif released.strategy != "constrained":
         found["sharp"] = f"for a release made by {released.strategy}; it is of constrained ones"
-    if not by_rules:
+    if rules is None:
         found |= dict.fromkeys(("worlds", "seed"), "for an attacker with noise, but this one draws none")
-    elif released.certain:
-        found |= dict.fromkeys(("worlds", "seed"), "for a release that says which entities are linked")
+    elif not draws_worlds(released, rules, sensitive):
+        why = "for a release that says which entities are linked, and have the values that rules read"
+        found |= dict.fromkeys(("worlds", "seed"), why)
     return found
 
 
@@ -102,6 +106,11 @@ def check_noise(noise: Mapping[str, float], released: Released) -> None:
     check_type(noise, Mapping, what, hint)
     known = released.graph.observed
     for name in noise:
+        if name in released.graph.attributes:
+            raise AnonymizationError(
+                f"there is noise of {name!r}, which is an attribute: noise is of links",
+                hint=f"write a rule: ... :- {name}(X, V), {name}(Y, V), X != Y.",
+            )
         if name not in known:
             near = suggest(str(name), known)
             raise AnonymizationError(

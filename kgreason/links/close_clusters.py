@@ -22,6 +22,7 @@ from kgreason.people.model import Attribute, Counts
 
 Held = npt.NDArray[np.bool_]  # which values the cluster of each row has
 Doubles = npt.NDArray[np.float64]
+SHARE = 8  # of the clusters that are too far, the furthest 1 / SHARE are merged in a round
 PARTNERS = 64  # clusters among which that to merge with is chosen
 PIECE = 1 << 10  # clusters whose distances are computed at once
 SLACK = 1e-12  # rounding errors, less than those that the checker allows
@@ -78,7 +79,7 @@ def check_given(graph: LinkGraph, clusters: Vertices, most: float) -> None:
 def close_clusters(graph: LinkGraph, clusters: Vertices, most: float, rng: np.random.Generator) -> Vertices:
     """Merge clusters until the values of each are within `most` of those of all entities, in each attribute.
 
-    In rounds, each cluster that is too far is merged with that of `PARTNERS` random clusters which brings it closest.
+    In rounds, the furthest clusters are merged, each with that of `PARTNERS` random clusters which brings it closest.
 
     Parameters
     ----------
@@ -111,8 +112,10 @@ def close_clusters(graph: LinkGraph, clusters: Vertices, most: float, rng: np.ra
         if apart.max() <= most + SLACK:
             break
         best = min(best, float(apart.max()))
-        far = left[np.argsort(-apart, kind="stable")][: int((apart > most + SLACK).sum())]
-        _merge(values, far, of, size, rng)
+        far = left[apart > most + SLACK]
+        order = np.argsort(-apart[apart > most + SLACK], kind="stable")
+        for cluster in far[order][: ceil(len(far) / SHARE)].tolist():
+            _merge(values, cluster, far, most, of, size, rng)
         if np.count_nonzero(size) == 1:
             raise AnonymizationError(
                 f"closeness {most:g} is not reached: two or more clusters came to {best:.3f} at best",
@@ -127,25 +130,32 @@ def _furthest(values: list[_Values], rows: Vertices, other: int | None = None) -
 
 
 def _merge(
-    values: list[_Values], far: Vertices, of: Vertices, size: Counts, rng: np.random.Generator
+    values: list[_Values],
+    cluster: int,
+    far: Vertices,
+    most: float,
+    of: Vertices,
+    size: Counts,
+    rng: np.random.Generator,
 ) -> None:
-    """One round: merge each of the clusters `far`, unless it was merged in this round already."""
-    free = size > 0
-    for cluster in far.tolist():
-        if not free[cluster]:
-            continue
-        free[cluster] = False
-        others = np.flatnonzero(free)
-        if not len(others):  # all others were merged in this round
-            return
-        some = rng.choice(others, min(PARTNERS, len(others)), replace=False)
-        partner = int(some[np.argmin(_furthest(values, some, cluster))])
-        free[partner] = False
-        of[partner] = cluster
-        size[cluster] += size[partner]
-        size[partner] = 0
-        for each in values:
-            each.merge(cluster, partner)
+    """Merge a cluster with one of `PARTNERS` others, unless it was merged already.
+
+    The others are too far as well, if there are such. Preferred are those with which it is close enough; then the
+    smallest, by powers of two, which leaves more clusters in the end than the closest would; then the closest.
+    """
+    if not size[cluster]:
+        return
+    far = far[(size[far] > 0) & (far != cluster)]
+    others = far if len(far) else np.setdiff1d(np.flatnonzero(size), [cluster])
+    some = rng.choice(others, min(PARTNERS, len(others)), replace=False)
+    apart = _furthest(values, some, cluster)
+    magnitude = np.log2(size[some]).astype(np.int64)
+    partner = int(some[np.lexsort((apart, magnitude, apart > most + SLACK))[0]])
+    of[partner] = cluster
+    size[cluster] += size[partner]
+    size[partner] = 0
+    for each in values:
+        each.merge(cluster, partner)
 
 
 def _roots(of: Vertices) -> Vertices:

@@ -96,7 +96,7 @@ def close(found: tuple[Distance, ...], most: float) -> Item:
     """Condition ``closeness``: no distance is above `most`."""
     far = sorted((one for one in found if one.distance > most + ROUNDING), key=lambda one: -one.distance)
     holds = f"values of nodes differ from those of all entities by {largest(found):.3f} at most"
-    fails = f"values of {len(far):,} attributes differ from those of all entities by more than {most:g}"
+    fails = f"values differ from those of all entities by more than {most:g} in {', '.join(x.attribute for x in far)}"
     return judged("closeness", list(_words(far)), fails, holds)
 
 
