@@ -20,7 +20,6 @@ from kgreason.links.model import LinkGraph
 from kgreason.people.anonymizers.valid_clusters import numbered
 from kgreason.people.model import Attribute, Counts
 
-Held = npt.NDArray[np.bool_]  # which values the cluster of each row has
 Doubles = npt.NDArray[np.float64]
 SHARE = 8  # of the clusters that are too far, the furthest 1 / SHARE are merged in a round
 PARTNERS = 64  # clusters among which that to merge with is chosen

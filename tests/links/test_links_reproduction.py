@@ -62,6 +62,7 @@ def test_conclusions_hold_for_what_is_measured_and_fail_where_it_is_turned_round
     assert all(f"({name}.svg)" in text for name in (*plots, "links_rules", "links_values"))
 
 
+@pytest.mark.slow
 def test_countries_tell_of_friends_unless_they_are_close(parts, values) -> None:
     """Of removed links the values are left; merged clusters have nearly all countries each."""
     way, blind, seeing = parts["values"].Way, *parts["values"].ATTACKERS

@@ -269,6 +269,14 @@ def test_after_removal_values_are_left() -> None:
     assert believed(made, rules, "intact") == pytest.approx({(0, 1): 0.3, (0, 2): 0.4})
 
 
+def test_rules_may_add_to_values() -> None:
+    """Students have the countries of their classmates, too: all of them have all three."""
+    classmates = observations(np.array([0, 1]), np.array([1, 2]), mutual=True)
+    made = graph([{"DE"}, {"FR"}, {"IT"}], classmates=classmates)
+    found = believed(made, "country(X, C) :- classmates(X, Y), country(Y, C). " + LAND)
+    assert found == pytest.approx(dict.fromkeys([(0, 1), (0, 2), (1, 2)], 1 - 0.7**3))
+
+
 # --- what is refused ----------------------------------------------------------------------
 
 
