@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from kgreason.base.errors import AnonymizationError
+from kgreason.graph.knowledge_graph import Vertices
 from kgreason.language.check.program_checker import load_text
 from kgreason.links.anonymizers import apply, clusters_of
 from kgreason.links.attacks.disclosure import disclosure
@@ -23,7 +25,7 @@ from zheleva.series import NOISE, PERCENT, Point
 
 COUNTRIES, ALIKE = 5, 0.4  # uniform; a common country causes a friendship with this probability
 PLACES = 30  # classes and groups, as in the sparse graph
-K, WORLDS = 6, 50
+K, WORLDS = 6, 30
 # who sees links alone takes common countries for causes that nobody observes
 BLIND = Noise(1 - (1 - NOISE.leak) * (1 - ALIKE / COUNTRIES), NOISE.weights)
 RULES = load_text(
@@ -93,7 +95,7 @@ def valued(graphs: int, seed: int) -> Valued:
         original = with_countries(rng)
         alike = clusters_of(original.graph, "vac", K, rng)
         for way in WAYS:
-            of = alike if way.closeness is None else close_clusters(original.graph, alike, way.closeness, rng)
+            of = alike if way.closeness is None else closer(original, alike, way.closeness, rng)
             graph, node = apply(original.graph, of, way.strategy, PERCENT, rng, way.criterion)
             released = Released(graph, way.strategy, way.criterion)
             apart[way].append(largest(distances(graph)))
@@ -122,6 +124,14 @@ def with_countries(rng: np.random.Generator) -> Original:
     values = attribute("categorical", np.arange(n), country.astype(str).astype(object))
     graph = replace(drawn.graph, attributes={"country": values})
     return Original(graph, Sensitive("friends", source, target, mutual=True))
+
+
+def closer(original: Original, clusters: Vertices, most: float, rng: np.random.Generator) -> Vertices:
+    """Merged clusters; a single one where several are not found close enough."""
+    try:
+        return close_clusters(original.graph, clusters, most, rng)
+    except AnonymizationError:
+        return np.zeros_like(clusters)
 
 
 def believed(

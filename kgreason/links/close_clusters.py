@@ -23,6 +23,7 @@ from kgreason.people.model import Attribute, Counts
 Doubles = npt.NDArray[np.float64]
 SHARE = 8  # of the clusters that are too far, the furthest 1 / SHARE are merged in a round
 PARTNERS = 64  # clusters among which that to merge with is chosen
+TRIES = 6  # in try t, the choice is among at most one t-th of the clusters
 PIECE = 1 << 10  # clusters whose distances are computed at once
 SLACK = 1e-12  # rounding errors, less than those that the checker allows
 
@@ -78,7 +79,8 @@ def check_given(graph: LinkGraph, clusters: Vertices, most: float) -> None:
 def close_clusters(graph: LinkGraph, clusters: Vertices, most: float, rng: np.random.Generator) -> Vertices:
     """Merge clusters until the values of each are within `most` of those of all entities, in each attribute.
 
-    In rounds, the furthest clusters are merged, each with that of `PARTNERS` random clusters which brings it closest.
+    In rounds, the furthest clusters are merged, each with one of some random clusters. If that ends in a single
+    cluster, it is tried again with fewer to choose from.
 
     Parameters
     ----------
@@ -97,30 +99,42 @@ def close_clusters(graph: LinkGraph, clusters: Vertices, most: float, rng: np.ra
     AnonymizationError
         If only a single cluster is close enough, although there were several.
     """
-    of = np.arange(int(clusters.max(initial=-1)) + 1)  # the cluster that each is merged into
+    best = 1.0
+    for chosen_of in range(1, TRIES + 1):
+        into, furthest = _merged(graph, clusters, most, chosen_of, rng)
+        if furthest <= most + SLACK:
+            return numbered(into[clusters])
+        best = min(best, furthest)
+    raise AnonymizationError(
+        f"closeness {most:g} is not reached: two or more clusters came to {best:.3f} at best",
+        hint=f"allow {ceil(best * 1000) / 1000:g} or more with closeness (--closeness), or lower k",
+    )
+
+
+def _merged(
+    graph: LinkGraph, clusters: Vertices, most: float, chosen_of: int, rng: np.random.Generator
+) -> tuple[Vertices, float]:
+    """The cluster that each is merged into, and the least distance that several clusters came to."""
+    of = np.arange(int(clusters.max(initial=-1)) + 1)
     size = np.bincount(clusters, minlength=len(of)).astype(np.int64)
     values = [_Values(a, clusters) for a in graph.attributes.values() if len(a)]
     best = 1.0
-    while values:
+    while True:
         for each in values:
             each.weigh(size)
         left = np.flatnonzero(size)
         apart = np.concatenate(
             [_furthest(values, some) for some in np.array_split(left, -(-len(left) // PIECE))]
         )
-        if apart.max() <= most + SLACK:
-            break
         best = min(best, float(apart.max()))
+        if best <= most + SLACK:
+            return _roots(of), best
         far = left[apart > most + SLACK]
         order = np.argsort(-apart[apart > most + SLACK], kind="stable")
         for cluster in far[order][: ceil(len(far) / SHARE)].tolist():
-            _merge(values, cluster, far, most, of, size, rng)
+            _merge(values, cluster, far, most, chosen_of, of, size, rng)
         if np.count_nonzero(size) == 1:
-            raise AnonymizationError(
-                f"closeness {most:g} is not reached: two or more clusters came to {best:.3f} at best",
-                hint=f"allow {ceil(best * 1000) / 1000:g} or more with closeness (--closeness), or lower k",
-            )
-    return numbered(_roots(of)[clusters])
+            return _roots(of), best
 
 
 def _furthest(values: list[_Values], rows: Vertices, other: int | None = None) -> Doubles:
@@ -133,6 +147,7 @@ def _merge(
     cluster: int,
     far: Vertices,
     most: float,
+    chosen_of: int,
     of: Vertices,
     size: Counts,
     rng: np.random.Generator,
@@ -146,7 +161,7 @@ def _merge(
         return
     far = far[(size[far] > 0) & (far != cluster)]
     others = far if len(far) else np.setdiff1d(np.flatnonzero(size), [cluster])
-    some = rng.choice(others, min(PARTNERS, len(others)), replace=False)
+    some = rng.choice(others, min(PARTNERS, -(-len(others) // chosen_of)), replace=False)
     apart = _furthest(values, some, cluster)
     magnitude = np.log2(size[some]).astype(np.int64)
     partner = int(some[np.lexsort((apart, magnitude, apart > most + SLACK))[0]])
