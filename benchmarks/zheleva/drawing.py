@@ -68,7 +68,7 @@ def plot_of_values(found: Valued) -> Plot:
     rows = [
         [
             Panel(
-                f"attacker who sees {attacker}",
+                f"by {attacker}",
                 "friendship likelihood threshold",
                 y,
                 {
