@@ -2,7 +2,7 @@
 
     python benchmarks/links.py [--graphs 100] [--seed 0] [--out FOLDER]
 
-The paper's conclusions are checked. It takes about ten minutes. Plots need matplotlib (``pip install '.[bench]'``).
+The paper's conclusions are checked. It takes up to an hour. Plots need matplotlib (``pip install '.[bench]'``).
 """
 
 from __future__ import annotations
