@@ -9,6 +9,7 @@ from plots import Panel, Plot, Style
 from zheleva.conclusions import FEW
 from zheleva.derived import OVER_SIZE, Derived
 from zheleva.series import COARSE, FINE, INTACT, PARTIAL, SIX, THRESHOLDS, Measured, Point, Release, Series
+from zheleva.values import ATTACKERS, WAYS, Valued
 
 Value = Callable[[Point], float | None]
 GUESS = "all pairs (friendship density)"
@@ -55,6 +56,31 @@ def plots(found: Measured) -> dict[str, Plot]:
             "Precision and recall over the number of students", _both(found.by_size, size, (0.4, 0.6)), STYLES
         ),
     }
+
+
+def plot_of_values(found: Valued) -> Plot:
+    """Revealed and precision over the threshold, of the attackers who see links, and links and countries."""
+    colours = ("#000000", "#777777", "#cc3311", "#ee7733", "#0077bb", "#33bbee", "#009988", "#66ccbb")
+    styles = {
+        str(way): Style(colour, "osD^v<x+"[i])
+        for i, (way, colour) in enumerate(zip(WAYS, colours, strict=True))
+    }
+    rows = [
+        [
+            Panel(
+                f"by {attacker}",
+                "friendship likelihood threshold",
+                y,
+                {
+                    str(way): _line({at: found.points[way, attacker, at] for at in THRESHOLDS}, value)
+                    for way in WAYS
+                },
+            )
+            for attacker in ATTACKERS
+        ]
+        for y, value in (("friends revealed, mean", _revealed), ("precision", _precision))
+    ]
+    return Plot("Schools whose students have countries", rows, styles)
 
 
 def plot_of_rules(found: Derived) -> Plot:

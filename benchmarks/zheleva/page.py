@@ -21,13 +21,15 @@ from zheleva.series import (
     Point,
     Series,
 )
+from zheleva.values import ALIKE, ATTACKERS, CLOSE, COUNTRIES, WAYS, Valued
+from zheleva.values import WORLDS as DEALS
 
 WORDS = Path(__file__).with_name("page.md")
 READING_TITLES = {"slots": "pairs of the clusters", "one": "one observation", "all": "all pairs, V²"}
 AT = 0.6  # threshold of the tables of Figure 9
 
 
-def page(found: Measured, rules: Derived, command: str, seed: int) -> str:
+def page(found: Measured, rules: Derived, values: Valued, command: str, seed: int) -> str:
     """The whole page."""
     said = conclusions(found)
     of_rules = conclusions_of_rules(rules)
@@ -52,6 +54,12 @@ def page(found: Measured, rules: Derived, command: str, seed: int) -> str:
         "control": derived_links(rules),
         "figure_rules": of_control(rules.graphs),
         "figure_groups": over_groups(rules.by_group),
+        "alike": f"{ALIKE:g}",
+        "countries": str(COUNTRIES),
+        "close": f"{CLOSE:g}",
+        "deals": str(DEALS),
+        "friends_values": f"{values.friends:.2f}",
+        "figure_values": of_values(values),
     }
     return Template(WORDS.read_text(encoding="utf-8")).substitute(parts)
 
@@ -145,6 +153,29 @@ def over_groups(by_group: Mapping[int, Series]) -> str:
     ]
     heads = (f"{release}, {at:g}" for at in thresholds for release in OVER_SIZE)
     return markdown(("companies in a group", "density of control", *heads), rows)
+
+
+def of_values(found: Valued) -> str:
+    """Friends revealed, precision and recall by each attacker."""
+    rows = [
+        [
+            str(way),
+            f"{found.clusters[way]:.1f}",
+            f"{found.apart[way]:.2f}",
+            attacker,
+            *(_three(found.points[way, attacker, at]) for at in THRESHOLDS),
+        ]
+        for way in WAYS
+        for attacker in ATTACKERS
+    ]
+    heads = (
+        "release",
+        "clusters",
+        "distance of values",
+        "attacker sees",
+        *(f"above {at:g}" for at in THRESHOLDS),
+    )
+    return markdown(heads, rows)
 
 
 def _three(point: Point) -> str:

@@ -26,7 +26,7 @@ from kgreason.cli.commands import (
 from kgreason.cli.options import FILES, WRITTEN, names, option, rule_files, setting_option
 from kgreason.cli.releases import FOLDERS, PLAIN_FORMAT, check_releases, one_mapping, print_verdict, publish
 from kgreason.cli.run import tell
-from kgreason.links.settings import THRESHOLDS, Settings, Strategy
+from kgreason.links.settings import THRESHOLDS, Criterion, Settings, Strategy
 
 if TYPE_CHECKING:
     from kgreason.base.progress import Progress
@@ -62,7 +62,11 @@ ADVERSARY = (
     ),
     option("--sharp", bool, "For constrained clusters: the attacker also uses which clusters are linked."),
     option(
-        "--worlds", int, "With rules: number of random placements of the links of clusters.", 100, least=1
+        "--worlds",
+        int,
+        "With rules: number of random placements of links of clusters, and of shared values.",
+        100,
+        least=1,
     ),
 )
 
@@ -99,7 +103,20 @@ def anonymize(data: Sequence[str], rules: Path | None, **asked: Any) -> int:
         show_default="as the release says",
     ),
     option("--percent", float, "Share that partial must have left out of each relation.", least=0, most=100),
+    option(
+        "--criterion",
+        Criterion,
+        "Which links partial must have left out.",
+        show_default="as the release says",
+    ),
     K,
+    option(
+        "--closeness T",
+        float,
+        "Largest distance of the values of a node from those of all entities (t-closeness).",
+        least=0,
+        most=1,
+    ),
     options.AS_JSON,
     *FILES,
 )
@@ -138,7 +155,7 @@ def verify(
             original=read,
             mapping=place if read is not None else None,
             sensitive=sensitive if read is None else None,
-            **{name: asked[name] for name in ("k", "strategy", "percent")},
+            **{name: asked[name] for name in ("k", "strategy", "percent", "criterion", "closeness")},
         )
     return print_verdict(found, terminal.links_rows, as_json=as_json)
 
@@ -195,15 +212,17 @@ def attack(release: str, mapping: Path | None, as_json: bool, **asked: Any) -> i
         if not by_rules and not noise and found.strategy != "removed":
             hint = "say --noise NAME=P for each observed relation, or --rules FILE"
             raise CallError("neither noise nor rules of the attacker are named", hint=hint)
-        for name, where in meaningless(found, by_rules=by_rules).items():
-            refuse([name], where)
         if by_rules:
-            chosen["rules"] = load_rules(other_rules or rules, bound=found.graph.observed)
+            chosen["rules"] = load_rules(
+                other_rules or rules, bound=(*found.graph.observed, *found.graph.attributes)
+            )
             sensitive = _the_sensitive(chosen["rules"], sensitive)
         else:
             chosen["noise"] = _noise(noise)
         # under rules triples only if anything says what they hold
         truth = _read_original(original, None if in_files else rules, asked, sensitive, shown)
+        for name, where in meaningless(found, chosen.get("rules"), truth.sensitive.name).items():
+            refuse([name], where)
         disclosed = api.attack(found, truth, mapping, progress=shown, **chosen)
     if as_json:
         print_json({"format": 1, "strategy": found.strategy, **disclosed.as_dict()})

@@ -292,6 +292,7 @@ def anonymized_links_rows(result: LinksAnonymization) -> list[Row]:
 
     asked, secret, verdict = result.asked, result.original.sensitive, result.verdict
     percent = "" if asked.percent is None else f", {asked.percent:g} % left out"
+    percent += " by degree" if asked.criterion == "degree" else ""
     how = {None: ", clusters as given", "random": ", clusters at random"}
     by = how.get(asked.clustering, f", clusters by {asked.clustering}") if result.clusters is not None else ""
     gone = f", and {secret.left_out:,} of entities that are left out" if secret.left_out else ""

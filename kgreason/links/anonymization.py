@@ -11,10 +11,11 @@ import numpy as np
 from kgreason.base.records import record
 from kgreason.links.arguments import mapping_of
 from kgreason.links.folder import contents_of, form, read_released, write_links
+from kgreason.links.left_links import Source
 from kgreason.links.report import private_report
 from kgreason.links.result import LinksAnonymization
 from kgreason.links.settings import Settings
-from kgreason.links.verification import Source, verify_links
+from kgreason.links.verification import verify_links
 from kgreason.release.mapping import write_mapping
 from kgreason.release.pipeline import Family
 
@@ -59,8 +60,9 @@ class Links(Family["LinksRelease", Judged, LinksAnonymization]):
 
         graph, strategy = self.original.graph, self.asked.strategy
         clusters = np.arange(graph.n) if self.clusters is None else self.clusters
-        made, node = apply(graph, clusters, strategy, self.asked.percent or 0, self.rng)
-        return publish(made, strategy, node, graph.labels, self.secret)
+        criterion = self.asked.criterion or "random"
+        made, node = apply(graph, clusters, strategy, self.asked.percent or 0, self.rng, criterion)
+        return publish(made, strategy, node, graph.labels, self.secret, criterion)
 
     def held(self, made: LinksRelease) -> Judged:
         """The release in memory with its mapping."""
@@ -90,6 +92,8 @@ class Links(Family["LinksRelease", Judged, LinksAnonymization]):
             k=asked.k,
             strategy=asked.strategy,
             percent=asked.percent,
+            criterion=asked.criterion,
+            closeness=asked.closeness,
             form=read.files,
         )
         self.clock.lap("verify")

@@ -25,7 +25,7 @@ from kgreason.base.progress import SILENT, Progress
 from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import Vertices
 from kgreason.links.model import LinkGraph, Observations, Released, observations
-from kgreason.links.settings import CLUSTERED, Strategy
+from kgreason.links.settings import CLUSTERED, Criterion, Strategy
 from kgreason.links.settings import Clusters as GivenClusters
 from kgreason.people.anonymity_levels import read_user_table
 from kgreason.people.anonymizers.generalization import collected, united
@@ -176,7 +176,12 @@ def read_clusters(given: Path | str, graph: LinkGraph) -> Clusters:
 
 
 def apply(
-    graph: LinkGraph, clusters: Clusters, strategy: Strategy, percent: float, rng: np.random.Generator
+    graph: LinkGraph,
+    clusters: Clusters,
+    strategy: Strategy,
+    percent: float,
+    rng: np.random.Generator,
+    criterion: Criterion = "random",
 ) -> tuple[LinkGraph, Vertices]:
     """Apply a strategy to the observed links: the released graph (see `publish`), and the node of each entity.
 
@@ -187,6 +192,9 @@ def apply(
     ----------
     percent
         For ``"partial"``: share of the links of each relation to remove, 0 to 100; rounded up to whole links.
+    criterion
+        For ``"partial"``: the links to remove are drawn at random, or they are those with the largest product of the
+        degrees of their ends in the relation, with random ties.
 
     Raises
     ------
@@ -200,7 +208,7 @@ def apply(
         return _collapsed(graph, clusters, merged), clusters.copy()
     share = {"intact": 0.0, "partial": percent, "removed": 100.0}[strategy]
     attributes = {name: united(a, clusters) for name, a in graph.attributes.items()}
-    left = {name: _thinned(found, share, rng) for name, found in graph.observed.items()}
+    left = {name: _thinned(found, share, rng, criterion) for name, found in graph.observed.items()}
     return replace(graph, observed=left, attributes=attributes), np.arange(graph.n)
 
 
@@ -209,18 +217,32 @@ def removed_links(total: int, percent: float) -> int:
     return ceil(Fraction(str(percent)) * total / 100)  # exact for the decimal number as written
 
 
-def _thinned(found: Observations, percent: float, rng: np.random.Generator) -> Observations:
-    """Remove a share of the links uniformly at random; parallel links of a pair are drawn individually."""
+def _thinned(
+    found: Observations, percent: float, rng: np.random.Generator, criterion: Criterion
+) -> Observations:
+    """Remove a share of the links by the criterion; parallel links of a pair are drawn individually."""
     if percent == 0:
         return found
     count = np.zeros_like(found.count)
     if percent < 100:
-        gone = rng.choice(found.total, removed_links(found.total, percent), replace=False, shuffle=False)
+        many = removed_links(found.total, percent)
+        if criterion == "random":
+            gone = rng.choice(found.total, many, replace=False, shuffle=False)
+        else:
+            product = np.repeat(_degree_products(found), found.count)
+            gone = np.lexsort((rng.random(found.total), -product))[:many]
         row = np.searchsorted(np.cumsum(found.count), gone, side="right")
         count = found.count - np.bincount(row, minlength=len(found))
     rows = np.flatnonzero(count)
     weight = None if found.weight is None else found.weight[rows]
     return Observations(found.source[rows], found.target[rows], count[rows], found.mutual, weight)
+
+
+def _degree_products(found: Observations) -> Vertices:
+    """Product of the degrees of the ends of each row: numbers of links, out and in, of both entities."""
+    ends, count = np.concatenate([found.source, found.target]), np.tile(found.count, 2)
+    degree = np.bincount(ends, count).astype(np.int64)
+    return degree[found.source] * degree[found.target]
 
 
 def _between(found: Observations, clusters: Clusters, *, most: bool) -> Observations:
@@ -303,6 +325,7 @@ def publish(
     mapping: Vertices,
     labels: Collection[str],
     rng: np.random.Generator | None,
+    criterion: Criterion = "random",
 ) -> LinksRelease:
     """Give the nodes of an anonymized graph random numbers and labels.
 
@@ -319,4 +342,4 @@ def publish(
     place = np.empty(graph.n, dtype=np.int64)
     place[order] = np.arange(graph.n)
     shown = replace(graph.renumbered(order), labels=fresh_labels(graph.n, rng, set(labels)))
-    return LinksRelease(Released(shown, strategy), place[mapping])
+    return LinksRelease(Released(shown, strategy, criterion), place[mapping])

@@ -20,7 +20,7 @@ from kgreason.base.setting_fields import (
     reported,
     setting,
 )
-from kgreason.links.settings import CLUSTERED, THRESHOLDS, Settings, Strategy
+from kgreason.links.settings import CLUSTERED, THRESHOLDS, Criterion, Settings, Strategy
 from kgreason.reasoning.api import Rules, check_data, load
 from kgreason.release.publication import check_folders
 
@@ -102,7 +102,8 @@ def anonymize(data: Data | Mapping[str, Any] | None, call: Call) -> LinksAnonymi
     clock.lap("read")
     found, how, least = _clustered(graph, call, rng, progress)
     share = (50 if percent is None else percent) if call.strategy == "partial" else None
-    asked = replace(call, k=least, percent=share, clustering=how)
+    criterion = call.criterion or "random" if call.strategy == "partial" else None
+    asked = replace(call, k=least, percent=share, clustering=how, criterion=criterion)
     parameters = {"method": "links", **reported(asked)}
     run = Run(parameters, seed, sampling=np.random.default_rng(seed))
     chosen = None if folders is None else folders.format
@@ -158,9 +159,14 @@ def _clustered(
 ) -> tuple[Vertices | None, str | None, int | None]:
     """Cluster of each entity, name of the clustering and least cluster size; `None` each if clusters have no effect."""
     from kgreason.links.anonymizers import clusters_of, given_clusters
+    from kgreason.links.close_clusters import check_given, close_clusters
 
     strategy, k, clustering, clusters = settings.strategy, settings.k, settings.clustering, settings.clusters
-    valued = any(len(a) for a in graph.attributes.values())
+    valued, closeness = any(len(a) for a in graph.attributes.values()), settings.closeness
+    if closeness is not None and not valued:
+        raise AnonymizationError(
+            "closeness changes nothing: the entities have no attributes", hint="leave it out"
+        )
     if strategy not in CLUSTERED and not valued:
         for name, value in (("clustering", clustering), ("clusters", clusters), ("k", k)):
             if value is not None:
@@ -177,10 +183,13 @@ def _clustered(
                 f"a cluster has {smallest:,} entities, fewer than k = {k}",
                 hint="give larger clusters, or a smaller k",
             )
+        if closeness is not None:
+            check_given(graph, found, closeness)
         return found, None, smallest if k is None else k
     how = clustering or ("vac" if valued else "random")
     least = 3 if k is None else k
-    return clusters_of(graph, how, least, rng, progress), how, least
+    found = clusters_of(graph, how, least, rng, progress)
+    return found if closeness is None else close_clusters(graph, found, closeness, rng), how, least
 
 
 def of_rules(
@@ -230,6 +239,8 @@ def verify(
     k: int | None = None,
     strategy: Strategy | None = None,
     percent: float | None = None,
+    criterion: Criterion | None = None,
+    closeness: float | None = None,
 ) -> LinksVerdict:
     """Verify that a release of links matches its strategy and omits the sensitive relation.
 
@@ -249,6 +260,10 @@ def verify(
         Required strategy; by default the one that the release states.
     percent
         For ``"partial"`` with the original: least share of the links of each relation that must be missing.
+    criterion
+        For ``"partial"``: required criterion; by default the one that the release states.
+    closeness
+        Largest distance of the values of a node from those of all entities, 0 to 1; by default not examined.
 
     Raises
     ------
@@ -259,16 +274,17 @@ def verify(
     """
     from kgreason.links.arguments import check_judged, check_original, mapping_of, released_of
     from kgreason.links.folder import form
-    from kgreason.links.verification import Source
+    from kgreason.links.left_links import Source
     from kgreason.links.verification import verify_links as decide
 
-    check_ranges(Settings(k=k, strategy=Settings.strategy if strategy is None else strategy, percent=percent))
+    made = Settings.strategy if strategy is None else strategy
+    check_ranges(Settings(k=k, strategy=made, percent=percent, criterion=criterion, closeness=closeness))
     if original is not None:
         check_original(original)
     if (original is None) != (mapping is None):
         raise AnonymizationError("original and mapping belong together", hint="give both, or neither")
     found = released_of(released)
-    check_judged(found, original, k, strategy, percent)
+    check_judged(found, original, k, strategy, percent, criterion, closeness)
     source = None
     if original is not None and mapping is not None:
         source = Source(original.graph, mapping_of(mapping, original.graph, found.graph))
@@ -285,6 +301,8 @@ def verify(
         k=3 if k is None else k,
         strategy=strategy,
         percent=percent,
+        criterion=criterion,
+        closeness=closeness,
         form=form(Path(released), found) if isinstance(released, Path | str) else None,
     )
 
@@ -320,8 +338,8 @@ def attack(
     sharp
         For constrained releases: whether the noisy-or attacker uses more than that of the paper; see docs/links.md.
     worlds, seed
-        For an attacker with rules on a release of clusters: number of random placements of the links (100), and the
-        seed of their generator.
+        For an attacker with rules: number of random placements of the links of clusters and of values that several
+        entities share (100), and the seed of their generator.
 
     Raises
     ------
@@ -377,7 +395,8 @@ def attack(
     node = mapping_of(mapping, original.graph, found.graph)
     check_unheld(found, original.sensitive.name)
     used = {"sharp": sharp, "worlds": worlds is not None, "seed": seed is not None}
-    for option, why in meaningless(found, by_rules=rules is not None).items():
+    program = None if rules is None else load(rules)
+    for option, why in meaningless(found, program, original.sensitive.name).items():
         if used[option]:
             raise AnonymizationError(f"{option} has no meaning {why}", hint="leave it out")
     mutual, known = original.sensitive.mutual, knowledge_of(original.graph)
@@ -385,9 +404,9 @@ def attack(
         check_noise(noise, found)
         beliefs = beliefs_of(found, Noise(leak, noise), known, mutual, sharp=sharp)
     else:
-        assert rules is not None
+        assert program is not None
         beliefs = rule_beliefs(
-            *(found, load(rules)),
+            *(found, program),
             sensitive=original.sensitive.name,
             leak=leak,
             worlds=100 if worlds is None else worlds,

@@ -9,10 +9,11 @@ from typing import Any
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.setting_fields import check_probabilities, check_ranges, check_type
 from kgreason.graph.knowledge_graph import Vertices
+from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.vocabulary import suggest
 from kgreason.links.folder import read_released
 from kgreason.links.model import LinkGraph, Original, Released
-from kgreason.links.settings import CLUSTERED, Settings, Strategy
+from kgreason.links.settings import CLUSTERED, Criterion, Settings, Strategy
 from kgreason.links.verification import shows_clusters
 from kgreason.release.mapping import checked_numbers, names_of, numbers_of, read_mapping
 
@@ -35,6 +36,9 @@ def check_options(settings: Settings) -> None:
         hint = "leave percent out, or choose partial"
         what = f"{settings.strategy} does not leave out a percentage of the links"
         raise AnonymizationError(what, hint=hint)
+    if settings.strategy != "partial" and settings.criterion is not None:
+        what = f"{settings.strategy} does not choose links to leave out"
+        raise AnonymizationError(what, hint="leave criterion out, or choose partial")
     if settings.clustering is not None and settings.clusters is not None:
         raise AnonymizationError(
             "there is a clustering, and clusters are given", hint="leave one of them out"
@@ -47,6 +51,8 @@ def check_judged(
     k: int | None,
     strategy: Strategy | None,
     percent: float | None,
+    criterion: Criterion | None,
+    closeness: float | None,
 ) -> None:
     """Reject options of `verify` that have no effect on the release (`AnonymizationError`)."""
     made = strategy or released.strategy
@@ -60,6 +66,16 @@ def check_judged(
             "percent has no effect without the original: how many links there were is not known",
             hint="leave it out, or name the original, too",
         )
+    if criterion is not None and made != "partial":
+        raise AnonymizationError(
+            f"criterion has no effect: {made} does not choose links to leave out",
+            hint="leave it out; it is of partial releases",
+        )
+    if closeness is not None and not any(len(a) for a in released.graph.attributes.values()):
+        raise AnonymizationError(
+            "closeness has no effect: the release has no values",
+            hint="leave it out; it is of releases with attributes",
+        )
     if k is not None and made not in CLUSTERED and not shows_clusters(released):
         raise AnonymizationError(
             f"k has no effect: {made} leaves entities as nodes, and they have no attributes",
@@ -67,17 +83,20 @@ def check_judged(
         )
 
 
-def meaningless(released: Released, *, by_rules: bool) -> dict[str, str]:
-    """Options of `attack` without effect on the release, each with the reason."""
+def meaningless(released: Released, rules: CheckedProgram | None, sensitive: str) -> dict[str, str]:
+    """Options of `attack` without effect on the release, each with the reason; `rules` of the attacker, if any."""
+    from kgreason.links.attacks.rule_attacker import draws_worlds
+
     found = {}
-    if by_rules:
+    if rules is not None:
         found["sharp"] = "for an attacker with rules"
     elif released.strategy != "constrained":
         found["sharp"] = f"for a release made by {released.strategy}; it is of constrained ones"
-    if not by_rules:
+    if rules is None:
         found |= dict.fromkeys(("worlds", "seed"), "for an attacker with noise, but this one draws none")
-    elif released.certain:
-        found |= dict.fromkeys(("worlds", "seed"), "for a release that says which entities are linked")
+    elif not draws_worlds(released, rules, sensitive):
+        why = "for a release that says which entities are linked, and have the values that rules read"
+        found |= dict.fromkeys(("worlds", "seed"), why)
     return found
 
 
@@ -87,6 +106,11 @@ def check_noise(noise: Mapping[str, float], released: Released) -> None:
     check_type(noise, Mapping, what, hint)
     known = released.graph.observed
     for name in noise:
+        if name in released.graph.attributes:
+            raise AnonymizationError(
+                f"there is noise of {name!r}, which is an attribute: noise is of links",
+                hint=f"write a rule: ... :- {name}(X, V), {name}(Y, V), X != Y.",
+            )
         if name not in known:
             near = suggest(str(name), known)
             raise AnonymizationError(

@@ -25,7 +25,7 @@ from kgreason.data.raw_table import Raw
 from kgreason.graph.knowledge_graph import Vertices
 from kgreason.links.model import LinkGraph, Observations, Released, observations
 from kgreason.links.report import public_report
-from kgreason.links.settings import CLUSTERED, DONE, Strategy
+from kgreason.links.settings import CLUSTERED, Criterion, Strategy
 from kgreason.links.verification import clusters, shows_clusters
 from kgreason.people.model import Attribute, Counts, Kind, Texts, attribute
 from kgreason.people.release_tables import (
@@ -119,6 +119,8 @@ def _schema(released: Released) -> str:
         if len(a):
             names[a.kind].append(name)
     lines = [f'strategy = "{released.strategy}"']
+    if released.criterion != "random":
+        lines.append(f'criterion = "{released.criterion}"')
     for section, keys in KEYS.items():
         lines += ["", f"[{section}]", *(f"{key} = [{listed(names[key])}]" for key in keys)]
     return "\n".join([*lines, ""])
@@ -143,7 +145,7 @@ def read_released(folder: Path) -> Released:
     attributes = _attributes(read_rows(folder / tables[VALUES], HEADERS[VALUES]), labels, described)
     header, blank = (COUNTED + WEIGHTED, WEIGHTED) if described.weighted else (COUNTED, ())
     observed = _observed(read_rows(folder / tables[LINKS], header, blank), labels, names, described)
-    return Released(LinkGraph(names, observed, attributes, size), described.strategy)
+    return Released(LinkGraph(names, observed, attributes, size), described.strategy, described.criterion)
 
 
 def _whole(raw: Raw, column: int) -> Counts:
@@ -264,6 +266,7 @@ class _Description:
     """Content of ``links.toml``: strategy, relations and attributes of each kind."""
 
     strategy: Strategy
+    criterion: Criterion
     mutual: tuple[str, ...]
     directed: tuple[str, ...]
     weighted: tuple[str, ...]
@@ -294,10 +297,16 @@ def _read_description(path: Path) -> _Description:
         for key in {*known} ^ section.keys():
             refuse(key, f"unknown key {key!r}" if key in section else f"it does not say {key}")
 
+    criterion = document.pop("criterion", "random")
     check_keys(document, ("strategy", *KEYS))
     if document["strategy"] not in get_args(Strategy):
         names = ", ".join(get_args(Strategy))
         refuse("strategy", f"unknown strategy {document['strategy']!r}: there are {names}")
+    if criterion not in get_args(Criterion):
+        names = ", ".join(get_args(Criterion))
+        refuse("criterion", f"unknown criterion {criterion!r}: there are {names}")
+    if criterion != "random" and document["strategy"] != "partial":
+        refuse("criterion", f"{document['strategy']} has no criterion, by which links are left out")
     lists: dict[str, tuple[str, ...]] = {}
     for section, keys in KEYS.items():
         if not isinstance(document[section], dict):
@@ -314,7 +323,7 @@ def _read_description(path: Path) -> _Description:
             refuse(other, f"{both!r} is in {one} and in {other}")
     for strange in {*lists["weighted"]} - {*lists["mutual"], *lists["directed"]}:
         refuse("weighted", f"{strange!r} is no relation")
-    return _Description(document["strategy"], **lists)
+    return _Description(document["strategy"], criterion, **lists)
 
 
 # --- folder contents
@@ -372,7 +381,7 @@ def _readme(released: Released, k: int | None, format: str, holds: bool) -> str:
         strategy=strategy,
         k=size,
         checked="Confirmed by an exact check of these files.\n" if holds else "",
-        done=DONE[strategy],
+        done=released.done,
         more=SHARED if merged else "" if strategy == "removed" else DEGREES,
         nodes=cell("nodes", format),
         values=cell("attributes", format),

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from kgreason.base.printable import Displayed
 from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import EdgeTable, GraphTables, Vertices
-from kgreason.links.settings import Strategy
+from kgreason.links.settings import DONE, DONE_BY_DEGREE, Criterion, Strategy
 from kgreason.people.model import Attribute, Counts, Texts
 
 
@@ -157,10 +157,19 @@ class Original(Displayed):
 
 @dataclass(frozen=True, eq=False)
 class Released(Displayed):
-    """A released graph, whose nodes are entities or clusters, and the strategy, which decides what counts mean."""
+    """A released graph, whose nodes are entities or clusters, and the strategy, which decides what counts mean.
+
+    `criterion` says which links a ``"partial"`` release lacks.
+    """
 
     graph: LinkGraph
     strategy: Strategy
+    criterion: Criterion = "random"
+
+    @property
+    def done(self) -> str:
+        """What was done, in words for everybody."""
+        return DONE_BY_DEGREE if self.criterion == "degree" else DONE[self.strategy]
 
     @property
     def certain(self) -> bool:

@@ -11,8 +11,9 @@ import numpy as np
 from kgreason.base.progress import SILENT, Progress
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices
 from kgreason.graph.refinement import paired
+from kgreason.links.closeness import Distance, distances
 from kgreason.links.model import LinkGraph, Observations, Released
-from kgreason.links.settings import CLUSTERED, DONE
+from kgreason.links.settings import CLUSTERED
 from kgreason.links.verification import LinksVerdict
 from kgreason.links.verification import classes as classes_of_values
 from kgreason.people.attacks import STANDS
@@ -103,15 +104,29 @@ def _done(result: LinksAnonymization) -> str:
 
 def verdict_figures(verdict: LinksVerdict) -> Iterator[Figure]:
     """Figures on nodes and on entities with equal values."""
-    nodes, enough = verdict.nodes, "better is k or more"
+    nodes = verdict.nodes
     shown = f"{nodes.number:,} for {nodes.entities:,} entities"
     yield Figure("Nodes", shown, "", "clusters", number=nodes.number)
-    if verdict.k is None:  # a strategy without clusters
-        return
+    if verdict.k is not None:
+        yield from _cluster_figures(verdict)
+    yield from _distance(verdict.distances)
+
+
+def _cluster_figures(verdict: LinksVerdict) -> Iterator[Figure]:
+    """Figures of strategies with clusters or values."""
+    nodes, enough = verdict.nodes, "better is k or more"
     shown = f"{nodes.smallest:,} entities"
     yield Figure("Smallest cluster", shown, enough, "clusters", number=nodes.smallest, key=True)
     shown = f"{nodes.groups:,} of {nodes.entities:,} entities"
     yield Figure("Clusters", shown, "", "clusters", number=nodes.groups)
+
+
+def _distance(found: tuple[Distance, ...]) -> Iterator[Figure]:
+    """The largest distance of the values of a node from those of all, if there are values."""
+    if found:
+        worst = max(found, key=lambda one: one.distance)
+        shown = f"{worst.distance:.3f} ({worst.attribute})"
+        yield Figure("Distance of values", shown, "better is 0", "closeness", number=worst.distance)
 
 
 def _candidates(original: LinkGraph, released: LinkGraph, mapping: Vertices) -> Iterator[Candidates]:
@@ -194,6 +209,7 @@ def public_report(
     meaning = [Figure("Strategy", strategy, "", "strategy"), Figure("Checked", held, "", "strategy")]
     if k is not None:
         meaning.insert(1, Figure("k", f"{k:,}", "", "clusters", number=k))
+    meaning += _distance(distances(graph))
     kept = f"{LINKS['no_promise_public']}; that the release is what is said here was confirmed by an exact check."
     return published(
         "Anonymized graph of links",
@@ -201,7 +217,7 @@ def public_report(
         "Nodes have random names, and links were released as the strategy says.",
         safe_for_everybody(kept, confirmed=confirmed, seeded=seeded),
         (
-            Section("What was done", plain(DONE[strategy]), tuple(meaning)),
+            Section("What was done", plain(released.done), tuple(meaning)),
             Section("Limits", f"{LINKS['no_promise_public']}.", ()),
             Section(
                 "Distributions",

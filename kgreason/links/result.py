@@ -80,6 +80,8 @@ class LinksAnonymization(Result):
             "strategy": asked.strategy,
             "k": asked.k,
             "percent": asked.percent,
+            "criterion": asked.criterion,
+            "closeness": asked.closeness,
             "clustering": asked.clustering,
             "original": _sizes(original.graph),
             "released": _sizes(self.release.released.graph),

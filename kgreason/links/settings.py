@@ -11,6 +11,7 @@ from kgreason.base.setting_fields import setting
 from kgreason.release.publication import RunSettings
 
 Strategy = Literal["intact", "partial", "cluster-edge", "constrained", "removed"]
+Criterion = Literal["random", "degree"]
 CLUSTERED: tuple[Strategy, ...] = ("cluster-edge", "constrained")  # whose nodes are clusters, not entities
 THRESHOLDS = (0.2, 0.4, 0.6, 0.8)  # probabilities above which an attacker of links believes
 DONE: dict[Strategy, str] = {
@@ -25,6 +26,9 @@ cluster and all of the other, or among the entities of one; the release does not
 cluster has with an entity of the other; the release does not say how many of them are linked, and which.""",
     "removed": """Nodes are entities. All links were removed.""",
 }
+DONE_BY_DEGREE = """Nodes are entities. Of each relation the links with the largest product of the degrees of their
+ends were removed; the others are unchanged: a count is the number of remaining links of a pair. Two nodes without a
+link may have had one in the original, above all if both had many links."""
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
@@ -48,8 +52,14 @@ class Settings(RunSettings):
     """Least number of entities of a cluster."""
     percent: float | None = setting(None, least=0, most=100, shown="50")
     """For partial: percentage of the links of each relation that is removed."""
+    criterion: Criterion | None = setting(None, shown="random")
+    """For partial: which links are removed, any (random), or those with the largest product of the degrees of their
+    ends (degree)."""
     clustering: str | None = setting(None, metavar="NAME", shown="vac; random without attributes")
     """Clustering: random, vac (by values), or another clustering of graphs of people. Strategies whose nodes are
     entities use clusters only for attributes: the entities of a cluster share their values."""
     clusters: Clusters | None = setting(None, metavar="FILE", reported=False)
     """Cluster of each entity, in place of a clustering: names, a table user,cluster, or int64, shape (n,)."""
+    closeness: float | None = setting(None, metavar="T", least=0, most=1)
+    """Largest distance of the released values of a cluster from those of all entities (t-closeness), for each
+    attribute; clusters are merged until it holds."""

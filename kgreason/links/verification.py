@@ -9,12 +9,10 @@ LINKS, section 4.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,18 +20,15 @@ import numpy.typing as npt
 from kgreason.base.printable import Displayed
 from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import Vertices
-from kgreason.graph.refinement import numbered
+from kgreason.links.closeness import Distance, close, distances
+from kgreason.links.left_links import Source, links
 from kgreason.links.model import LinkGraph, Observations, Released
-from kgreason.links.settings import CLUSTERED, Strategy
+from kgreason.links.settings import CLUSTERED, Criterion, Strategy
 from kgreason.people.model import Attribute, PeopleGraph
 from kgreason.people.verification.information import shared
 from kgreason.people.verification.information import values as classes_of_values
 from kgreason.release.verdicts import SHOWN, Examined, Item, judged, listing, no_label_kept
 
-Doubles = npt.NDArray[np.float64]
-Number = TypeVar("Number", np.int64, np.float64)
-# source, target, weight (0 if unweighted) and count of links
-Rows = tuple[Vertices, Vertices, Doubles, Vertices]
 NEEDED = (
     "mapping: whether each entity is in a node that counts it",
     "labels: whether original names are in the release",
@@ -41,14 +36,6 @@ NEEDED = (
     "links: whether the links are those that the strategy leaves",
 )
 UNNAMED = "sensitive: whether the release names the sensitive relation"
-
-
-@record(eq=False)
-class Source:
-    """The original of a release, and the mapping: released node of each entity, int64, shape (n,); -1: none."""
-
-    graph: LinkGraph
-    mapping: Vertices
 
 
 @record
@@ -89,6 +76,12 @@ class LinksVerdict(Examined, Displayed):
         Counts of nodes and of entities with equal values.
     needs_original
         Names of the conditions that need the original, if only the release was examined.
+    criterion
+        Which links a ``"partial"`` release says to lack.
+    closeness
+        Largest distance of values that was asked for, or `None`.
+    distances
+        Node with the largest distance, for each attribute.
     """
 
     strategy: Strategy
@@ -96,6 +89,9 @@ class LinksVerdict(Examined, Displayed):
     items: tuple[Item, ...]
     nodes: Nodes
     needs_original: tuple[str, ...] = ()
+    criterion: Criterion = "random"
+    closeness: float | None = None
+    distances: tuple[Distance, ...] = ()
 
     def __repr__(self) -> str:
         return f"<LinksVerdict: {self.asked}: {self.state}>"
@@ -103,7 +99,10 @@ class LinksVerdict(Examined, Displayed):
     @property
     def asked(self) -> str:
         """What was checked, in words."""
-        return f"{self.strategy}{'' if self.k is None else f' with k = {self.k}'}"
+        by = "" if self.criterion == "random" else f" by {self.criterion}"
+        asked = [] if self.k is None else [f"k = {self.k}"]
+        asked += [] if self.closeness is None else [f"closeness {self.closeness:g}"]
+        return f"{self.strategy}{by}{' with ' * bool(asked)}{' and '.join(asked)}"
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -111,7 +110,12 @@ class LinksVerdict(Examined, Displayed):
             "format": 1,
             "model": "links",
             "strategy": self.strategy,
+            "criterion": self.criterion if self.strategy == "partial" else None,
             "k": self.k,
+            "closeness": self.closeness,
+            "distances": {
+                one.attribute: {"distance": one.distance, "node": one.node} for one in self.distances
+            },
             "nodes": self.nodes.as_dict(),
             **super().as_dict(),
         }
@@ -125,6 +129,8 @@ def verify_links(
     k: int | None = None,
     strategy: Strategy | None = None,
     percent: float | None = None,
+    criterion: Criterion | None = None,
+    closeness: float | None = None,
     form: Item | None = None,
 ) -> LinksVerdict:
     """Verify that a release of links matches its strategy and omits the sensitive relation.
@@ -141,6 +147,10 @@ def verify_links(
         Required strategy; `None`: the one that the release states.
     percent
         For ``"partial"``: least share of each relation that must be missing.
+    criterion
+        For ``"partial"``: required criterion; `None`: the one that the release states.
+    closeness
+        Largest distance of the values of a node from those of all entities; `None`: not checked.
     form
         Result of the file check; `None` for a release in memory.
 
@@ -168,13 +178,27 @@ def verify_links(
         same = released.strategy == strategy
         detail = f"made by {released.strategy}" + ("" if same else f", not by {strategy}")
         items.append(Item("strategy", same, detail))
+    if criterion is not None:
+        detail = f"links left out by {released.criterion}"
+        same = released.criterion == criterion
+        items.append(Item("criterion", same, detail + ("" if same else f", not by {criterion}")))
     if not shows_clusters(released):
         k = None
     found, nodes = clusters(released, k)
     items += [found, well_formed]
+    apart = distances(released.graph) if well_formed.holds else ()
+    if closeness is not None:
+        why = "not examined: the release is no graph of links"
+        undecided = Item("closeness", False, why, undecided=True)
+        items.append(close(apart, closeness) if well_formed.holds else undecided)
     needed = (UNNAMED,) if secret is None else ()
+
+    def verdict(needed: tuple[str, ...]) -> LinksVerdict:
+        found = released.strategy, k, tuple(items), nodes, needed
+        return LinksVerdict(*found, released.criterion, closeness, apart)
+
     if source is None:
-        return LinksVerdict(released.strategy, k, tuple(items), nodes, (*needed, *NEEDED))
+        return verdict((*needed, *NEEDED))
     paired = mapping(released, source)
     items += [paired, no_label_kept(source.graph, released.graph, "name")]
     if paired.holds and well_formed.holds:
@@ -182,7 +206,7 @@ def verify_links(
     else:
         why = "the mapping is broken" if well_formed.holds else "the release is no graph of links"
         items += [Item(name, False, f"not examined: {why}", undecided=True) for name in ("values", "links")]
-    return LinksVerdict(released.strategy, k, tuple(items), nodes, needed)
+    return verdict(needed)
 
 
 def sensitive(graph: LinkGraph, name: str) -> Item:
@@ -335,135 +359,3 @@ def _entries(attribute: Attribute | None, group: npt.NDArray[np.int64]) -> set[t
     if attribute is None:
         return set()
     return set(zip(group[attribute.user].tolist(), attribute.domain[attribute.value].tolist(), strict=True))
-
-
-def links(released: Released, source: Source, percent: float | None) -> Item:
-    """Condition ``links``: each relation has the links that the strategy leaves; `percent` as in `verify_links`."""
-    before, after = source.graph.observed, released.graph.observed
-    words = [f"{name}: the original has no such relation" for name in sorted(set(after) - set(before))]
-    counts = []
-    for name, original in before.items():
-        found = after.get(name)
-        if found is None:
-            words.append(f"{name}: the release does not name it")
-            continue
-        words += [f"{name}: {what}" for what in _wrong(released, source, original, found, percent)]
-        counts.append(f"{name} {original.total:,} -> {found.total:,}")
-    fails = f"the links are not those that {released.strategy} leaves"
-    rest = "; any share may be missing" if released.strategy == "partial" and percent is None else ""
-    holds = f"as {released.strategy} leaves them: {', '.join(counts) or 'none'}{rest}"
-    return judged("links", words, fails, holds)
-
-
-def _wrong(
-    released: Released, source: Source, original: Observations, found: Observations, percent: float | None
-) -> list[str]:
-    strategy = released.strategy
-    if found.mutual != original.mutual:
-        return [f"it is {'mutual' if found.mutual else 'directed'}, and was not"]
-    if (found.weight is None) != (original.weight is None):
-        return ["its weights are lost" if found.weight is None else "it had no weights"]
-    if strategy == "removed":
-        return [f"{found.total:,} links are left"] if len(found) else []
-    if strategy in CLUSTERED:
-        return _of_clusters(released, source, original, found)
-    expected = _carried(original, source.mapping)
-    rows, surplus = _surplus(expected, _rows(found))
-    invented = np.flatnonzero(surplus < 0)
-    words = _named(released, rows, invented, "more links than there were")
-    if strategy == "intact":
-        return words + _named(released, rows, np.flatnonzero(surplus > 0), "links are missing")
-    least = 0 if percent is None else math.ceil(Fraction(str(percent)) * original.total / 100)
-    missing = original.total - found.total
-    if missing < least:
-        words.append(f"{missing:,} of {original.total:,} links are missing, and {least:,} should be")
-    return words
-
-
-def _of_clusters(
-    released: Released, source: Source, original: Observations, found: Observations
-) -> list[str]:
-    expected = _between(original, source.mapping, largest=released.strategy == "constrained")
-    mean = expected[2]
-    sides = [(a, b, np.zeros(len(a)), many) for a, b, _, many in (expected, _rows(found))]
-    rows, surplus = _surplus(*sides)
-    words = _named(released, rows, np.flatnonzero(surplus < 0), "more links than the entities have")
-    words += _named(released, rows, np.flatnonzero(surplus > 0), "fewer links than the entities have")
-    if words or found.weight is None:
-        return words
-    if len(found) != len(mean):
-        return [f"{len(found):,} rows for {len(mean):,} pairs of nodes"]
-    order = np.lexsort((found.target, found.source))
-    other = np.flatnonzero(found.weight[order] != mean)
-    return _named(released, expected, other, "another weight than the mean of the entities")
-
-
-def _between(original: Observations, mapping: Vertices, *, largest: bool) -> Rows:
-    """Links between nodes, ordered, with mean weights; counts, or with `largest` the maximum of an entity pair."""
-    a, b, weight, count = _carried(original, mapping)
-    pair = numbered(np.column_stack([a, b]))
-    many = _sums(pair, count)
-    mean = _means(pair, weight, count)
-    if largest:
-        entities = numbered(np.column_stack([original.source, original.target]))
-        single = _sums(entities, original.count)
-        many = np.zeros(len(mean), dtype=np.int64)
-        np.maximum.at(many, pair, single[entities])
-    first = np.unique(pair, return_index=True)[1]
-    return a[first], b[first], mean, many
-
-
-def _means(group: Vertices, weight: Doubles, count: Vertices) -> Doubles:
-    """Mean weight of each group from an exact sum, within the range of its weights; NaN where weights are too large.
-
-    The exact sum does not depend on the order of links, which would leave digits that carry information.
-    """
-    rows: dict[int, list[tuple[float, int]]] = {}
-    for key, w, c in zip(group.tolist(), weight.tolist(), count.tolist(), strict=True):
-        rows.setdefault(key, []).append((w, c))
-    means = []
-    for key in sorted(rows):
-        weights = [w for w, _ in rows[key]]
-        try:
-            mean = math.fsum(w * c for w, c in rows[key]) / sum(c for _, c in rows[key])
-        except (OverflowError, ValueError):
-            mean = math.nan
-        means.append(min(max(mean, min(weights)), max(weights)) if math.isfinite(mean) else math.nan)
-    return np.array(means, dtype=np.float64)
-
-
-def _carried(original: Observations, mapping: Vertices) -> Rows:
-    """Links of the original, mapped to nodes of the release."""
-    _, _, weight, count = _rows(original)
-    a, b = mapping[original.source], mapping[original.target]
-    return (np.minimum(a, b), np.maximum(a, b), weight, count) if original.mutual else (a, b, weight, count)
-
-
-def _rows(found: Observations) -> Rows:
-    weight = np.zeros(len(found)) if found.weight is None else found.weight
-    return found.source, found.target, weight, found.count
-
-
-def _surplus(expected: Rows, found: Rows) -> tuple[Rows, Vertices]:
-    """All pairs (with weights) of both, and the number of expected links less that of found ones, int64."""
-    source, target, weight = (np.concatenate([x, y]) for x, y in zip(expected[:3], found[:3], strict=True))
-    count = np.concatenate([expected[3], -found[3]])
-    group = numbered(np.column_stack([source, target, weight]))
-    first = np.unique(group, return_index=True)[1]
-    surplus = _sums(group, count)
-    return (source[first], target[first], weight[first], surplus), surplus
-
-
-def _sums(group: Vertices, numbers: npt.NDArray[Number]) -> npt.NDArray[Number]:
-    total = np.zeros(int(group.max(initial=-1)) + 1, dtype=numbers.dtype)
-    np.add.at(total, group, numbers)
-    return total
-
-
-def _named(released: Released, rows: Rows, indices: Vertices, what: str) -> list[str]:
-    """Messages for pairs of nodes; only the first `SHOWN` name them."""
-    labels = released.graph.labels
-    return [
-        f"{labels[rows[0][i]]}, {labels[rows[1][i]]}: {what}" if n < SHOWN else what
-        for n, i in enumerate(indices.tolist())
-    ]

@@ -20,7 +20,7 @@ BENCHMARKS = ROOT / "benchmarks"
 def parts() -> Iterator[dict[str, ModuleType]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(BENCHMARKS))
-        names = ("series", "conclusions", "derived", "drawing", "page")
+        names = ("series", "conclusions", "derived", "values", "drawing", "page")
         found = {name: import_module(f"zheleva.{name}") for name in names}
         for name in [*(f"zheleva.{name}" for name in names), "zheleva", "plots"]:
             patch.delitem(sys.modules, name)
@@ -37,9 +37,14 @@ def derived(parts):
     return parts["derived"].derived(1, 0)
 
 
+@pytest.fixture(scope="module")
+def values(parts):
+    return parts["values"].valued(1, 0)
+
+
 @pytest.mark.slow
 def test_conclusions_hold_for_what_is_measured_and_fail_where_it_is_turned_round(
-    parts, measured, derived
+    parts, measured, derived, values
 ) -> None:
     series, conclusions = parts["series"], parts["conclusions"]
     said = conclusions.conclusions(measured)
@@ -49,12 +54,28 @@ def test_conclusions_hold_for_what_is_measured_and_fail_where_it_is_turned_round
     points[series.FINE, 0.8] = points[series.PARTIAL, 0.8]
     turned = conclusions.conclusions(replace(measured, dense=replace(measured.dense, points=points)))
     assert turned[0].verdict == "fails at: dense, 0.8, k=2"
-    text = parts["page"].page(measured, derived, "COMMAND", 0)
+    text = parts["page"].page(measured, derived, values, "COMMAND", 0)
     assert "COMMAND" in text
     assert "$" not in text.replace("$ COMMAND", "")
     assert all(one.says in text for one in said)
     plots = parts["drawing"].plots(measured)
-    assert all(f"({name}.svg)" in text for name in (*plots, "links_rules"))
+    assert all(f"({name}.svg)" in text for name in (*plots, "links_rules", "links_values"))
+
+
+@pytest.mark.slow
+def test_countries_tell_of_friends_unless_they_are_close(parts, values) -> None:
+    """Of removed links the values are left; merged clusters have nearly all countries each."""
+    way, blind, seeing = parts["values"].Way, *parts["values"].ATTACKERS
+    revealed = {
+        (close, who): values.points[way("removed", close), who, 0.4].revealed
+        for close in (None, parts["values"].CLOSE)
+        for who in (blind, seeing)
+    }
+    assert revealed[None, blind] == 0 < 100 < revealed[None, seeing]
+    assert revealed[parts["values"].CLOSE, seeing] < 0.1 * revealed[None, seeing]
+    assert all(apart <= parts["values"].CLOSE for way, apart in values.apart.items() if way.closeness)
+    assert parts["drawing"].plot_of_values(values).rows[0][1].lines["removed"][0.4] == revealed[None, seeing]
+    assert parts["page"].of_values(values).count("\n") == 1 + 2 * len(parts["values"].WAYS)
 
 
 def test_readings_of_a_count_between_clusters(parts) -> None:

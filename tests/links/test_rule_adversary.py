@@ -504,7 +504,9 @@ def test_a_misspelt_relation_is_no_weaker_adversary() -> None:
     }
     for rules, hint in cases.items():
         for strategy in ("intact", "removed"):
-            with pytest.raises(AnonymizationError, match="which is no relation of the release") as error:
+            with pytest.raises(
+                AnonymizationError, match="which is no relation or attribute of the release"
+            ) as error:
                 believed(made, '@edge("classmates"). ' + rules, strategy=strategy)
             assert hint in (error.value.hint or "")
     fine = """@edge("classmates"). @edge("groupmates"). @node("student"). near(X, Y) :- classmates(X, Y). strong(0.5).

@@ -22,9 +22,10 @@ from kgreason.base.errors import DataError
 from kgreason.links import anonymize as anonymize_links
 from kgreason.links.arguments import mapping_of
 from kgreason.links.folder import contents_of, form, read_released
+from kgreason.links.left_links import Source
 from kgreason.links.model import LinkGraph, Observations, Original, Released, Sensitive
 from kgreason.links.settings import CLUSTERED, Strategy
-from kgreason.links.verification import LinksVerdict, Source, verify_links
+from kgreason.links.verification import LinksVerdict, verify_links
 from kgreason.people.model import attribute
 from tests.examples import inputs
 

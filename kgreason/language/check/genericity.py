@@ -133,11 +133,15 @@ def _needed(program: CheckedProgram, goal: str) -> set[str]:
     return {a.predicate for rule in restricted(program, (goal,)).rules for a in rule.atoms}
 
 
-def check_generic(program: CheckedProgram) -> tuple[Diagnostic, ...]:
-    """Errors E4xx of rules that do more than identify vertices by their edges."""
+def check_generic(program: CheckedProgram, attributes: tuple[str, ...] = ()) -> tuple[Diagnostic, ...]:
+    """Errors E4xx of rules that do more than identify vertices by their edges.
+
+    `attributes` are predicates of a vertex and a value that are published with the graph.
+    """
     findings = Findings()
     _check_declarations(program, findings)
-    for predicate in dict.fromkeys(a.predicate for a in _side_tables(program)) if program.edges else ():
+    side = dict.fromkeys(a.predicate for a in _side_tables(program)) if program.edges else {}
+    for predicate in (name for name in side if name not in attributes):
         findings.add(
             "E407",
             f"`{predicate}` is neither derived nor part of the graph",
@@ -145,7 +149,7 @@ def check_generic(program: CheckedProgram) -> tuple[Diagnostic, ...]:
             note="an anonymized graph is its vertices and edges; other tables are not published with it",
             hint=f"write the facts of `{predicate}` into the rule file, or annotate it with @edge or @node",
         )
-    positions = vertex_positions(program)
+    positions = vertex_positions(program, attributes)
     _check_uses(program, positions, findings)
     for rule in program.rules:
         _check_nulls(rule, program, findings)
@@ -231,15 +235,18 @@ def met_by_vertices(program: CheckedProgram) -> frozenset[Position] | None:
     return None if findings.all else positions
 
 
-def vertex_positions(program: CheckedProgram) -> frozenset[Position]:
-    """Positions (predicate, 0-based argument) that vertices of the graph reach through the rules."""
+def vertex_positions(program: CheckedProgram, attributes: tuple[str, ...] = ()) -> frozenset[Position]:
+    """Positions (predicate, 0-based argument) that vertices of the graph reach through the rules.
+
+    `attributes` as in `check_generic`.
+    """
 
     def reached(positions: set[Position]) -> Iterator[Position]:
         for rule in program.rules:
             vertices = _vertices(rule, positions)
             yield from [position for position, term in positions_of([rule.head]) if term.name in vertices]
 
-    given = {(p, 0) for p in (*program.nodes, *program.edges)} | {(p, 1) for p in program.edges}
+    given = {(p, 0) for p in (*program.nodes, *program.edges, *attributes)} | {(p, 1) for p in program.edges}
     return frozenset(grown(given, reached))
 
 

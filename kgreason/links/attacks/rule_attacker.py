@@ -10,8 +10,9 @@ LINKS, section 6.1: noisy-or of independent causes, with a leak. Rules are an ex
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
@@ -20,16 +21,19 @@ from kgreason.base.errors import AnonymizationError, ProgramError
 from kgreason.base.progress import SILENT, Progress
 from kgreason.base.records import record
 from kgreason.base.setting_fields import check_numbers, check_probabilities
-from kgreason.engine.relations.fact_tables import Facts, Kind, Table, doubles
+from kgreason.engine.relations.fact_tables import Facts, Table, doubles
+from kgreason.engine.relations.symbols import Symbols
 from kgreason.language.check.checked_program import CheckedAtom, CheckedProgram, CheckedRule, Stratum
 from kgreason.language.check.program_checker import restricted
 from kgreason.language.syntax.syntax_tree import Constant, Term, Variable
 from kgreason.language.vocabulary import suggest
+from kgreason.links.attacks.entity_facts import Hands, LinkFacts, dealt, fact_table, hands
 from kgreason.links.attacks.entity_pairs import Beliefs, Doubles, check_unheld, pairs_between, place
 from kgreason.links.attacks.noisy_or import Causes, least_fixpoint
-from kgreason.links.model import Observations, Released, observations
+from kgreason.links.model import Observations, Released
 
 Ints = npt.NDArray[np.int64]
+NOTHING: Mapping[str, Table] = MappingProxyType({})
 
 
 def rule_beliefs(
@@ -48,7 +52,8 @@ def rule_beliefs(
 
     The released links are facts of the predicate of their relation (source, target and, if the rules give it three
     arguments, a weight: 1 for unweighted relations), without ``@edge``; mutual ones hold in both directions. Node
-    predicates hold for all entities.
+    predicates hold for all entities. Released values are facts of the predicate of their attribute (entity, value):
+    names are strings, numbers are doubles.
 
     **Causes.** Each grounding of a rule whose head is the sensitive relation, that is, each assignment of all variables
     that satisfies the body, is an independent cause of the head with the probability λ of ``@label("name", λ)``, or 1.
@@ -68,7 +73,8 @@ def rule_beliefs(
     placed on a random pair of entities of its nodes (`entity_pairs.place`), with the released weight. The rules are
     evaluated on each world, and probabilities are averaged over all worlds and over the pairs of two nodes, whose
     entities are indistinguishable. For constrained clusters, whose counts are lower bounds, as many links are placed as
-    the release has.
+    the release has. Values that several entities share, those of a node or of equal values, are dealt among them in
+    each world (`entity_facts.Hands`).
 
     Parameters
     ----------
@@ -81,7 +87,7 @@ def rule_beliefs(
     leak
         Probability of a sensitive link without any observed cause, from 0 to 1.
     worlds
-        Number of worlds; always 1 if nodes are entities.
+        Number of worlds; always 1 if nodes are entities, and the rules read no values that several entities share.
     mutual
         Whether the sensitive relation is symmetric.
     limits
@@ -116,14 +122,15 @@ def rule_beliefs(
     check_numbers(worlds=(worlds, 1), **least)
     check_probabilities(**{"the leak": leak})
     check_unheld(released, sensitive)
-    rules = relevant(program, sensitive, released.graph.observed)
+    rules = relevant(program, sensitive, released.graph.observed, released.graph.attributes)
     _check_read(released, rules, progress)
-    grounder = Grounder(rules, sensitive, mutual=mutual)
+    grounder = Grounder(rules, sensitive, mutual=mutual, attributes=released.graph.attributes)
     _tell_certain(rules, sensitive, progress)
     size = released.graph.size
     links = {} if released.strategy == "removed" else dict(released.graph.observed)
     sums, converged = _Sums(size, leak, mutual), True
-    wanted = 1 if released.certain else worlds
+    held = hands(released, _read(rules), grounder.symbols)
+    wanted = worlds if _uncertain(released, held) else 1
     progress.step("Carrying out the attacker's rules", wanted, "worlds")
     for _ in range(wanted):
         if not released.certain:
@@ -131,7 +138,7 @@ def rule_beliefs(
                 name: place(found, size, limits.get(name), name, rng)
                 for name, found in released.graph.observed.items()
             }
-        source, target, causes = grounder.ground(links, int(size.sum()))
+        source, target, causes = grounder.ground(links, int(size.sum()), dealt(held, rng))
         different = source != target
         believed, reached = least_fixpoint(causes, np.where(different, leak, 0.0))
         sums.add(source[different], target[different], believed[different])
@@ -142,19 +149,44 @@ def rule_beliefs(
     return sums.beliefs(wanted)
 
 
+def draws_worlds(released: Released, program: CheckedProgram, sensitive: str) -> bool:
+    """Whether the beliefs of `rule_beliefs` are averages over random worlds."""
+    rules = relevant(program, sensitive, released.graph.observed, released.graph.attributes)
+    return _uncertain(released, hands(released, _read(rules), Symbols()))
+
+
+def _uncertain(released: Released, held: Mapping[str, Hands]) -> bool:
+    return not released.certain or not all(one.certain for one in held.values())
+
+
+def _read(rules: CheckedProgram) -> set[str]:
+    """Predicates in bodies of rules."""
+    return {a.predicate for rule in rules.rules for a in (*rule.positives, *rule.negatives)}
+
+
 def _check_read(released: Released, rules: CheckedProgram, progress: Progress) -> None:
     """Reject rules that read unknown predicates, which satisfy nothing; note relations that no rule reads."""
-    observed = released.graph.observed
-    read = {a.predicate for rule in rules.rules for a in (*rule.positives, *rule.negatives)}
-    known = {*observed, *rules.heads, *rules.nodes, *(a.predicate for a in rules.facts)}
+    observed, attributes = released.graph.observed, released.graph.attributes
+    read = _read(rules)
+    known = {*observed, *attributes, *rules.heads, *rules.nodes, *(a.predicate for a in rules.facts)}
     if unknown := sorted(read - known):
         near = suggest(unknown[0], known)
         raise AnonymizationError(
-            f"the attacker's rules read {unknown[0]!r}, which is no relation of the release "
-            f"(there are: {', '.join(observed) or 'none'}), and nothing derives it",
+            f"the attacker's rules read {unknown[0]!r}, which is no relation or attribute of the release "
+            f"(there are: {', '.join((*observed, *attributes)) or 'none'}), and nothing derives it",
             hint=f"did you mean {near!r}?" if near else "leave out the rules that read it",
         )
-    if unread := [name for name in observed if name not in read]:
+    for name in attributes:
+        if name in observed:
+            raise AnonymizationError(
+                f"{name!r} is a relation and an attribute of the release", hint="rename one of the two"
+            )
+        if (arity := rules.arities.get(name, 2)) != 2:
+            raise AnonymizationError(
+                f"{name!r} has {arity} arguments in the rules of the attacker",
+                hint="an attribute has an entity and a value",
+            )
+    if unread := [name for name in (*observed, *attributes) if name not in read]:
         progress.note(f"the attacker's rules do not read {', '.join(unread)}, which the release holds")
 
 
@@ -205,13 +237,17 @@ class _Sums:
 # --- grounding of the rules -------------------------------------------------------------------------------
 
 
-def relevant(program: CheckedProgram, sensitive: str, relations: Iterable[str]) -> CheckedProgram:
+def relevant(
+    program: CheckedProgram, sensitive: str, relations: Iterable[str], attributes: Collection[str] = ()
+) -> CheckedProgram:
     """The rules that derive a sensitive relation, without the data of the program.
 
     Parameters
     ----------
     relations
         Relations of the release; they are edges even if the program does not declare them.
+    attributes
+        Attributes of the release.
 
     Raises
     ------
@@ -224,58 +260,9 @@ def relevant(program: CheckedProgram, sensitive: str, relations: Iterable[str]) 
             hint=f'write one, as @label("name", 0.4). {sensitive}(X, Y) :- ...',
         )
     edges = dict.fromkeys((*program.edges, *(p for p in relations if p in program.arities)))
-    program = replace(program, edges=tuple(edges))
+    facts = tuple(fact for fact in program.facts if fact.predicate not in attributes)
+    program = replace(program, edges=tuple(edges), facts=facts)
     return replace(restricted(program.without_graph(), (sensitive,)), derived=(sensitive,), queries=())
-
-
-class LinkFacts:
-    """Links of one relation as facts, in both directions if mutual, with the number of links of each fact."""
-
-    def __init__(self, found: Observations, entities: int, arity: int) -> None:
-        if arity == 2 and found.weight is not None:
-            found = observations(found.source, found.target, count=found.count, mutual=found.mutual)
-        self.mutual, self._entities = found.mutual, entities
-        back = (found.source != found.target) if found.mutual else np.zeros(len(found), dtype=np.bool_)
-        source = np.concatenate([found.source, found.target[back]])
-        target = np.concatenate([found.target, found.source[back]])
-        self._columns = [source, target]
-        if arity == 3:
-            weight = np.ones(len(found)) if found.weight is None else found.weight
-            self._columns.append(doubles(np.concatenate([weight, weight[back]])))
-        self._counts = np.concatenate([found.count, found.count[back]])
-        self._single = bool((self._counts == 1).all())
-        self._weights = np.unique(self._columns[2]) if arity == 3 else np.empty(0, dtype=np.int64)
-        if not self._single:
-            keys = self._keys(np.stack(self._columns, axis=1))
-            order = np.argsort(keys)
-            self._sorted, self._ordered = keys[order], self._counts[order]
-
-    def table(self) -> Table:
-        """The facts as a table of source, target and, with three arguments, weight."""
-        return _facts_table(self._columns)
-
-    def _keys(self, rows: Ints) -> Ints:
-        keys: Ints = self._entities * rows[:, 0] + rows[:, 1]
-        if rows.shape[1] == 3:
-            at = np.searchsorted(self._weights, rows[:, 2])
-            known = self._weights[np.minimum(at, len(self._weights) - 1)] == rows[:, 2]
-            keys = np.where(known, keys * len(self._weights) + at, -1)
-        return keys
-
-    def count(self, rows: Ints) -> Ints:
-        """Number of links of each fact; 1 for derived facts."""
-        if self._single or not len(rows):  # also if there is no link at all
-            return np.ones(len(rows), dtype=np.int64)
-        keys = self._keys(rows)
-        at = np.minimum(np.searchsorted(self._sorted, keys), len(self._sorted) - 1)
-        found = self._sorted[at] == keys
-        return np.where(found, self._ordered[at], 1)
-
-
-def _facts_table(columns: Sequence[Ints]) -> Table:
-    """Table of two entity columns and an optional weight column."""
-    kinds = (Kind.INT, Kind.INT, Kind.DOUBLE)[: len(columns)]
-    return Table(kinds, tuple(columns), len(columns[0]))
 
 
 def packed(rows: Ints) -> Ints:
@@ -313,20 +300,23 @@ class _Rule:
         head = CheckedAtom(self.predicate, self.terms, self.rule.head.span)
         return replace(self.rule, head=head, text=f"{self.rule.text} ({self.predicate})")
 
-    def arguments(self, atom: CheckedAtom, rows: Ints) -> Ints:
-        """Arguments of an atom in each grounding, shape (rows, arity); weights as codes of doubles."""
+    def arguments(self, atom: CheckedAtom, rows: Ints, symbols: Symbols) -> Ints:
+        """Arguments of an atom in each grounding, shape (rows, arity); weights and numbers as codes of doubles."""
         column = {term.name: i for i, term in enumerate(self.terms) if isinstance(term, Variable)}
         found = [
-            np.full(len(rows), _code(term)) if isinstance(term, Constant) else rows[:, column[term.name]]
+            np.full(len(rows), _code(term, symbols))
+            if isinstance(term, Constant)
+            else rows[:, column[term.name]]
             for term in atom.terms
         ]
         return np.stack(found, axis=1) if found else np.empty((len(rows), 0), dtype=np.int64)
 
 
-def _code(term: Constant) -> np.int64:
-    """Code of a constant as a weight; constants that are not numbers share one code."""
-    weight = term.value if isinstance(term.value, int | float) else 0.0
-    return np.int64(doubles(np.array([weight], dtype=np.float64))[0])
+def _code(term: Constant, symbols: Symbols) -> int:
+    """Code of a constant as a weight or value."""
+    if isinstance(term.value, int | float):
+        return int(doubles(np.array([term.value], dtype=np.float64))[0])
+    return symbols.intern(term.value)
 
 
 class Grounder:
@@ -339,6 +329,8 @@ class Grounder:
     mutual
         Whether the sensitive relation is symmetric. Then bodies read its links in both directions, and groundings of a
         pair in either direction that read the same links are one cause.
+    attributes
+        Attributes of the release.
 
     Raises
     ------
@@ -346,13 +338,16 @@ class Grounder:
         If the rules depend on names of entities, create labelled nulls, or need data beyond the graph.
     """
 
-    def __init__(self, program: CheckedProgram, sensitive: str, *, mutual: bool) -> None:
+    def __init__(
+        self, program: CheckedProgram, sensitive: str, *, mutual: bool, attributes: Collection[str] = ()
+    ) -> None:
         self._sensitive, self._mutual = sensitive, mutual
+        self.symbols = Symbols()
         from kgreason.language.check.genericity import check_generic
 
         # the sensitive relation links entities, even if only recursion or node predicates derive it
         rules = replace(program, edges=tuple(dict.fromkeys((*program.edges, sensitive))))
-        if diagnostics := check_generic(rules):
+        if diagnostics := check_generic(rules, tuple(attributes)):
             raise ProgramError(diagnostics, program.sources or program.text)
         own = [rule for rule in rules.rules if rule.head.predicate == sensitive]
         self._rules = tuple(_Rule.of(f"cause {i}", rule) for i, rule in enumerate(own))
@@ -376,7 +371,7 @@ class Grounder:
         return stratum._replace(rules=(*stratum.rules, back))
 
     def ground(
-        self, observed: Mapping[str, Observations], entities: int
+        self, observed: Mapping[str, Observations], entities: int, values: Mapping[str, Table] = NOTHING
     ) -> tuple[Ints, Ints, tuple[Causes, ...]]:
         """Find all causes: source and target of the pairs with a cause, ordered, and the causes of each rule.
 
@@ -394,8 +389,9 @@ class Grounder:
 
         facts = self._facts(observed, entities)
         tables = {predicate: links.table() for predicate, links in facts.items()}
-        tables |= dict.fromkeys(self._program.nodes, _facts_table([np.arange(entities, dtype=np.int64)]))
-        found = evaluate(self._program, Facts(tables), goals=self._program.outputs).facts
+        tables |= values
+        tables |= dict.fromkeys(self._program.nodes, fact_table([np.arange(entities, dtype=np.int64)]))
+        found = evaluate(self._program, Facts(tables, self.symbols), goals=self._program.outputs).facts
         parts = [self._part(rule, found.tables[rule.predicate].matrix(), facts) for rule in self._rules]
         heads = [entities * part.head[:, 0] + part.head[:, 1] for part in parts]
         pairs = np.sort(np.concatenate(heads))
@@ -425,14 +421,14 @@ class Grounder:
             return _Part(head, weight, np.ones(len(head)), ())
         rows = self._once(rule, rows, facts)
         own = [a for a in rule.rule.positives if a.predicate == self._sensitive]
-        head, body = self._ends(rows[:, :2]), [self._ends(rule.arguments(a, rows)) for a in own]
+        head, body = self._ends(rows[:, :2]), [self._ends(rule.arguments(a, rows, self.symbols)) for a in own]
         new = np.ones(len(rows), dtype=np.bool_)
         for ends in body:
             new &= (ends != head).any(axis=1)
         count = np.ones(len(rows))  # floats: products of large counts overflow int64
         for atom in rule.rule.positives:
             if atom.predicate in facts:
-                count *= facts[atom.predicate].count(rule.arguments(atom, rows))
+                count *= facts[atom.predicate].count(rule.arguments(atom, rows, self.symbols))
         return _Part(head[new], weight, count[new], tuple(ends[new] for ends in body))
 
     def _ends(self, pairs: Ints) -> Ints:
@@ -447,7 +443,7 @@ class Grounder:
         read = np.empty((len(rows), len(atoms)), dtype=np.int64)
         for number, predicate in enumerate(predicates):
             at = [i for i, a in enumerate(atoms) if a.predicate == predicate]
-            arguments = np.concatenate([rule.arguments(atoms[i], rows) for i in at])
+            arguments = np.concatenate([rule.arguments(atoms[i], rows, self.symbols) for i in at])
             if predicate == self._sensitive or (predicate in facts and facts[predicate].mutual):
                 arguments[:, :2] = np.sort(arguments[:, :2], axis=1)
             read[:, at] = (len(predicates) * packed(arguments) + number).reshape(len(at), -1).T
