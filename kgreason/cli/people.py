@@ -1,4 +1,4 @@
-"""Commands on graphs of people: anonymize, verify, attack, score, generate-k."""
+"""Commands on graphs of people: anonymize, verify, attack, score, snapshots, generate-k."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from kgreason.cli.commands import (
     the_schema,
 )
 from kgreason.cli.options import FILES, REQUIRED, WRITTEN, argument, names, option
+from kgreason.cli.people_snapshots import snapshots
 from kgreason.cli.releases import FOLDERS, PLAIN_FORMAT, check_releases, print_verdict, publish
 from kgreason.people.settings import PeopleModel, Settings
 
@@ -301,5 +302,5 @@ levels = Group("generate-k", help="Make up the k of each user, for experiments."
 app = Group(
     "people",
     help="Graphs of people: users with attributes, and relations between users.",
-    commands=[anonymize, verify, attack, score, levels],
+    commands=[anonymize, verify, attack, score, snapshots, levels],
 )

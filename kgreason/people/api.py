@@ -1,4 +1,4 @@
-"""Python API of the people family: anonymize, verify, attack and score graphs of people."""
+"""Python API of the people family: anonymize, verify, attack and score graphs of people, and make series of them."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kgreason.people.folder import Mapped
     from kgreason.people.model import Counts, PeopleGraph
     from kgreason.people.result import PeopleAnonymization
+    from kgreason.people.snapshot_series import Snapshots
     from kgreason.people.utility import Utility
     from kgreason.people.verification.verdict import PeopleVerdict, Published
     from kgreason.release.publication import Folders
@@ -306,6 +307,60 @@ def attack(
     numbers = np.maximum(source_of(released, original, mapping).mapping, -1)
     levels = _own_k(original, k, k_values)
     return UserAttacks(tuple(candidates_of_users(original, released, numbers)), levels)
+
+
+def snapshots(
+    data: Schema | Path | str,
+    *,
+    time: str,
+    end: str | None = None,
+    count: int = 50,
+    progress: Progress = SILENT,
+) -> Snapshots:
+    """Divide statements with times into a series of graphs of people, for releases one after another.
+
+    Consecutive times are merged so that the standard deviation of the numbers of edges is least: exactly up to 3,000
+    distinct times, else nearly. A statement with a start and an end is in every graph whose times it overlaps. A graph
+    has each edge once, and the users of its statements.
+
+    Parameters
+    ----------
+    data
+        A schema, or its file.
+    time, end
+        Columns of times by title, or by number from 1; the schema reads them as nothing else (``"_"``). `time` is the
+        start if there is an `end`. Times are numbers or dates; ``#`` stands for unknown digits, as in ``2014-##-##``. A
+        statement is true as long as its time allows: without a start from the first time, without an end until the
+        last. Those without both, and those that end before they begin, are left out and counted.
+    count
+        Number of graphs, at most 1,000.
+
+    Raises
+    ------
+    DataError
+        If the data are invalid, lack a column, have a time that cannot be read, or fewer times than `count`.
+
+    References
+    ----------
+    THESIS, Appendix B.
+
+    Examples
+    --------
+    >>> from kgreason.people import schema
+    >>> jobs = {"name": ["Ken", "Mary", "Ken"], "year": [2021, 2021, 2022], "job": ["clerk", "cook", "nurse"]}
+    >>> series = snapshots(schema(jobs, id="name"), time="year", count=2)
+    >>> series.graphs
+    (<PeopleGraph with 2 users; attributes: job 2>, <PeopleGraph with 1 users; attributes: job 1>)
+    >>> series.edges.tolist(), series.mce
+    ([2, 1], 0.75)
+    """
+    from kgreason.people.reading import schema_of
+    from kgreason.people.snapshot_series import MOST, make_snapshots
+
+    check_numbers(count=(count, 1))
+    if count > MOST:
+        raise AnonymizationError(f"count is at most {MOST:,}, not {count:,}")
+    return make_snapshots(schema_of(data), time, end, count, progress)
 
 
 def _check_asked(model: object, k: int | None, personal: bool, window: int | None) -> None:

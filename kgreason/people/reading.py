@@ -18,7 +18,16 @@ from kgreason.data.raw_table import Column
 from kgreason.graph.knowledge_graph import Vertices, grouped
 from kgreason.language.vocabulary import suggest
 from kgreason.people.file_schema import LINKS, Schema, read_schema
-from kgreason.people.model import Attribute, Kind, Links, PeopleGraph, Texts, completed, distinct_links
+from kgreason.people.model import (
+    Attribute,
+    Kind,
+    Links,
+    PeopleGraph,
+    Texts,
+    attribute_of,
+    completed,
+    distinct_links,
+)
 from kgreason.people.statements import Flags, Lookup, Part, empty, lookups, parts_of
 
 _SHOWN = 8
@@ -31,6 +40,8 @@ _NOTES = {
     "numbers": "numbers written in several ways (1.0 and 1), read as one value",
     "completed": "links of mutual relations whose reverse was missing, completed by it",
     "ignored": "statements left out as the schema says",
+    "untimed": "statements without a time, left out",
+    "ended": "statements that end before they begin, left out",
     "users": "values of attributes that are names of users. They are released as they are: is one of these a relation?",
 }
 _NAMED = 5
@@ -166,10 +177,10 @@ def _among(kind: str) -> str:
     return words.get(kind, f"the {kind} attributes")
 
 
-def _attribute_of(
+def _values_of(
     name: str, kind: Kind, parts: Sequence[Part], names: Lookup | None, remarks: Remarks
-) -> Attribute:
-    """Build an attribute as `kgreason.people.model.attribute` does, and count repetitions."""
+) -> tuple[Texts, Vertices]:
+    """Distinct values of an attribute in ascending order, and the index of that of each statement."""
     texts = [
         names.of(p.target, p.raw, p.row) if names and p.looked_up and not p.table else p.target for p in parts
     ]
@@ -185,11 +196,7 @@ def _attribute_of(
     order = used[np.argsort(distinct[used], kind="stable")]
     place = np.empty(len(distinct), dtype=np.int64)
     place[order] = np.arange(len(order))
-    user = joined([p.number for p in parts])
-    width = max(len(order), 1)
-    key = np.unique(user * width + place[code])
-    remarks.count("repeated", name, len(user) - len(key))
-    return Attribute(kind, distinct[order], key // width, key % width)
+    return distinct[order], place[code]
 
 
 def joined(arrays: Sequence[Vertices]) -> Vertices:
@@ -251,13 +258,25 @@ class Statements:
     remarks: Remarks
     known: int
 
+    def values(self, name: str) -> tuple[Texts, Vertices]:
+        """Distinct values of an attribute, and the index of that of each statement, in the order of `entries`.
+
+        A `DataError` names an id without a name, or a value that is no number.
+        """
+        kind: Kind = "numeric" if self.kinds[name] == "numeric" else "categorical"
+        return _values_of(name, kind, self.entries[name], self.names, self.remarks)
+
     def attributes(self) -> dict[str, Attribute]:
-        """Build the attributes; a `DataError` names an id without a name, or a value that is no number."""
+        """Build the attributes as `kgreason.people.model.attribute` does, and count repetitions."""
         found = {}
         for name, kind in self.kinds.items():
             if kind not in LINKS and kind != "ignore":
-                of: Kind = "numeric" if kind == "numeric" else "categorical"
-                found[name] = _attribute_of(name, of, self.entries[name], self.names, self.remarks)
+                domain, value = self.values(name)
+                user = joined([p.number for p in self.entries[name]])
+                found[name] = attribute_of(
+                    "numeric" if kind == "numeric" else "categorical", domain, user, value
+                )
+                self.remarks.count("repeated", name, len(user) - len(found[name]))
         return found
 
     def links(self, name: str) -> Links:
