@@ -359,7 +359,8 @@ def snapshots(
 
     check_numbers(count=(count, 1))
     if count > MOST:
-        raise AnonymizationError(f"count is at most {MOST:,}, not {count:,}")
+        hint = "merge times before, or ask for fewer"
+        raise AnonymizationError(f"count is at most {MOST:,}, not {count:,}", hint=hint)
     return make_snapshots(schema_of(data), time, end, count, progress)
 
 

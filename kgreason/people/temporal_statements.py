@@ -97,7 +97,8 @@ def read_temporal(schema: Schema, time: str, end: str | None, progress: Progress
     clock = _Clock(schema, time, end)
     parts = {name: some for name, some in said.entries.items() if not _of_clock(said, name, clock)}
     spans = {name: [clock.of(part) for part in some] for name, some in parts.items()}
-    rank = np.argsort(np.array(sorted(range(len(clock.order)), key=clock.order.__getitem__), dtype=np.int64))
+    ascending = sorted(range(len(clock.order)), key=clock.order.__getitem__)
+    rank = np.append(np.argsort(np.array(ascending, dtype=np.int64)), -1)  # last: of unknown moments (-1)
     found = {}
     for name, some in parts.items():
         relation = said.kinds[name] in LINKS
@@ -115,9 +116,9 @@ def read_temporal(schema: Schema, time: str, end: str | None, progress: Progress
     said.remarks.report(progress)
     every = joined([ends for d in found.values() for ends in (d.first, d.last)])
     used = np.unique(rank[every[every >= 0]])
-    times = [clock.texts[i] for i in np.argsort(rank)[used]]
+    times = [clock.texts[ascending[i]] for i in used]
     for name, d in found.items():
-        first = np.where(d.first < 0, 0, np.searchsorted(used, rank[d.first]))
+        first = np.searchsorted(used, rank[d.first])
         last = np.where(d.last < 0, len(used) - 1, np.searchsorted(used, rank[d.last]))
         found[name] = replace(d, first=first, last=last)
     return TemporalStatements(said.labels, tuple(times), found)
@@ -125,8 +126,7 @@ def read_temporal(schema: Schema, time: str, end: str | None, progress: Progress
 
 def _of_clock(said: Statements, name: str, clock: _Clock) -> bool:
     """Whether an attribute is just a column of times in tables."""
-    listed = name in said.schema.kinds.named()
-    return name in (clock.time, clock.end) and not listed and all(part.table for part in said.entries[name])
+    return name in (clock.time, clock.end) and all(part.table for part in said.entries[name])
 
 
 class _Clock:
