@@ -75,12 +75,11 @@ class Remarks:
             self.count("users", name, len(users.intersection(a.domain.tolist())))
         for name, a in graph.attributes.items():
             self._naming(name, a)
-        relations = {name: (r.source * graph.n + r.target, r) for name, r in graph.relations.items()}
-        for name, (_, r) in relations.items():
-            if len(r) >= _FEWEST:
-                back = r.target * graph.n + r.source
-                for other, (there, _) in relations.items():
-                    self._against(name, other, r, np.count_nonzero(np.isin(back, there)) / len(r))
+        for name, counts in zip(graph.relations, _reversed(graph), strict=True):
+            links = graph.relations[name]
+            if len(links) >= _FEWEST:
+                for other, count in zip(graph.relations, counts.tolist(), strict=True):
+                    self._against(name, other, links, count / len(links))
 
     def _naming(self, name: str, a: Attribute) -> None:
         own = int((np.bincount(a.value) == 1).sum())
@@ -111,6 +110,26 @@ class Remarks:
                 progress.note(f"{said}: {sum(found.values()):,} ({_largest(found)})")
         for warning in self.warnings:
             progress.note(warning)
+
+
+def _reversed(graph: PeopleGraph) -> Vertices:
+    """Number of links of each relation (row) whose reverse is in each relation; int64, shape (relations, relations)."""
+    listed = list(graph.relations.values())
+    relation = np.repeat(np.arange(len(listed)), [len(r) for r in listed])
+    source, target = joined([r.source for r in listed]), joined([r.target for r in listed])
+    pairs, pair = np.unique(source * graph.n + target, return_inverse=True)
+    size = np.bincount(pair, minlength=len(pairs))
+    by_pair = relation[np.argsort(pair, kind="stable")]
+    back = np.searchsorted(pairs, target * graph.n + source)
+    found = np.flatnonzero(np.append(pairs, -1)[back] == target * graph.n + source)
+    back, relation = back[found], relation[found]
+    each = size[back]
+    start = np.cumsum(size)[back] - np.cumsum(
+        each
+    )  # of the relations of each reverse pair, less those before
+    other = by_pair[np.arange(each.sum()) + np.repeat(start, each)]
+    count = np.bincount(np.repeat(relation, each) * len(listed) + other, minlength=len(listed) ** 2)
+    return count.reshape(len(listed), len(listed))
 
 
 def _largest(counts: Mapping[str, int]) -> str:
