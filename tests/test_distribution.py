@@ -76,10 +76,11 @@ def test_the_wheel_runs_elsewhere(dist: Path, tmp_path: Path, newest: bool) -> N
     found = next(filter(None, map(python, OTHERS)), None) if newest else sys.executable
     if found is None:
         pytest.skip(f"none of Python {', '.join(OTHERS)} is there")
-    run(found, "-m", "venv", tmp_path / "env")
+    run(found, "-m", "venv", "--without-pip", tmp_path / "env")  # that of this checkout installs there
     binaries = tmp_path / "env" / ("Scripts" if os.name == "nt" else "bin")
+    pip = sys.executable, "-m", "pip", "--python", binaries / "python"
     (wheel,) = dist.glob("*.whl")
-    run(binaries / "python", "-m", "pip", "download", "--quiet", "--dest", tmp_path / "wheels", wheel)
+    run(*pip, "download", "--quiet", "--dest", tmp_path / "wheels", wheel)
     install = (
         "install",
         "--quiet",
@@ -89,7 +90,7 @@ def test_the_wheel_runs_elsewhere(dist: Path, tmp_path: Path, newest: bool) -> N
         tmp_path / "wheels",
         "kgreason",
     )
-    run(binaries / "python", "-m", "pip", *install)
+    run(*pip, *install)
     for name in ("control.vada", "own.csv"):
         shutil.copy(ROOT / "examples" / "ownership" / name, tmp_path)
     made = run(binaries / "kgreason", "anonymize", "--rules", "control.vada", cwd=tmp_path)

@@ -154,7 +154,7 @@ class Exchange:
 
 @contextmanager
 def workspaces(public: Path, secret: Path) -> Iterator[Exchange]:
-    """Create workspaces for two folders with these targets; they are removed on exit.
+    """Create workspaces for two folders with these targets, or for one that is named twice; they are removed on exit.
 
     Raises
     ------
@@ -164,7 +164,7 @@ def workspaces(public: Path, secret: Path) -> Iterator[Exchange]:
     token = secrets.token_hex(4)
     exchange = Exchange(Side.of(public, token), Side.of(secret, token))
     with ExitStack() as stack:
-        for side in (exchange.secret, exchange.public):
+        for side in dict.fromkeys((exchange.secret, exchange.public)):
             stack.enter_context(_workspace(side, exchange))
         yield exchange
 

@@ -1,4 +1,4 @@
-"""Commands on graphs of people: anonymize, verify, score, generate-k."""
+"""Commands on graphs of people: anonymize, verify, score, generate-k; risk, attack and snapshots have files."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from kgreason.cli.commands import (
 )
 from kgreason.cli.options import FILES, ORIGINAL, REQUIRED, WRITTEN, argument, names, option
 from kgreason.cli.people_risk import attack, risk
+from kgreason.cli.people_snapshots import snapshots
 from kgreason.cli.releases import FOLDERS, PLAIN_FORMAT, check_releases, print_verdict, publish
 from kgreason.people.settings import PeopleModel, Settings
 
@@ -253,5 +254,5 @@ levels = Group("generate-k", help="Make up the k of each user, for experiments."
 app = Group(
     "people",
     help="Graphs of people: users with attributes, and relations between users.",
-    commands=[risk, anonymize, verify, attack, score, levels],
+    commands=[risk, anonymize, verify, attack, score, snapshots, levels],
 )

@@ -10,6 +10,8 @@ from kgreason.people.model import PeopleGraph as PeopleGraph
 from kgreason.people.reading import read as read
 from kgreason.people.result import PeopleAnonymization as PeopleAnonymization
 from kgreason.people.schema_from_tables import schema as schema
+from kgreason.people.snapshot_series import Snapshots as Snapshots
+from kgreason.people.snapshot_series import snapshots as snapshots
 from kgreason.people.user_risks import PeopleRisk as PeopleRisk
 
 __all__: list[str]

@@ -228,8 +228,14 @@ class PeopleGraph(Displayed):
 def attribute(kind: Kind, user: Vertices, texts: Texts) -> Attribute:
     """Build an attribute from users and their values, in any order and with repetitions; the domain is ascending."""
     distinct, value = np.unique(texts.astype(str), return_inverse=True)
-    pairs = np.unique(np.stack([user, value.astype(np.int64)]), axis=1)
-    return Attribute(kind, distinct.astype(object), pairs[0].copy(), pairs[1].copy())
+    return attribute_of(kind, distinct.astype(object), user, value.astype(np.int64))
+
+
+def attribute_of(kind: Kind, domain: Texts, user: Vertices, value: Vertices) -> Attribute:
+    """Build an attribute from users and the indices of their values in `domain`, with repetitions."""
+    width = max(len(domain), 1)
+    key = np.unique(user * width + value)
+    return Attribute(kind, domain, key // width, key % width)
 
 
 def distinct_links(n: int, source: Vertices, target: Vertices, *, mutual: bool = False) -> Links:

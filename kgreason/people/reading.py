@@ -18,7 +18,16 @@ from kgreason.data.raw_table import Column
 from kgreason.graph.knowledge_graph import Vertices, grouped
 from kgreason.language.vocabulary import suggest
 from kgreason.people.file_schema import LINKS, Schema, read_schema
-from kgreason.people.model import Attribute, Kind, Links, PeopleGraph, Texts, completed, distinct_links
+from kgreason.people.model import (
+    Attribute,
+    Kind,
+    Links,
+    PeopleGraph,
+    Texts,
+    attribute_of,
+    completed,
+    distinct_links,
+)
 from kgreason.people.statements import Flags, Lookup, Part, empty, lookups, parts_of
 
 _SHOWN = 8
@@ -31,6 +40,8 @@ _NOTES = {
     "numbers": "numbers written in several ways (1.0 and 1), read as one value",
     "completed": "links of mutual relations whose reverse was missing, completed by it",
     "ignored": "statements left out as the schema says",
+    "untimed": "statements without a time, left out",
+    "ended": "statements that end before they begin, left out",
     "users": "values of attributes that are names of users. They are released as they are: is one of these a relation?",
 }
 _NAMED = 5
@@ -64,12 +75,11 @@ class Remarks:
             self.count("users", name, len(users.intersection(a.domain.tolist())))
         for name, a in graph.attributes.items():
             self._naming(name, a)
-        relations = {name: (r.source * graph.n + r.target, r) for name, r in graph.relations.items()}
-        for name, (_, r) in relations.items():
-            if len(r) >= _FEWEST:
-                back = r.target * graph.n + r.source
-                for other, (there, _) in relations.items():
-                    self._against(name, other, r, np.count_nonzero(np.isin(back, there)) / len(r))
+        for name, counts in zip(graph.relations, _reversed(graph), strict=True):
+            links = graph.relations[name]
+            if len(links) >= _FEWEST:
+                for other, count in zip(graph.relations, counts.tolist(), strict=True):
+                    self._against(name, other, links, count / len(links))
 
     def _naming(self, name: str, a: Attribute) -> None:
         own = int((np.bincount(a.value) == 1).sum())
@@ -100,6 +110,26 @@ class Remarks:
                 progress.note(f"{said}: {sum(found.values()):,} ({_largest(found)})")
         for warning in self.warnings:
             progress.note(warning)
+
+
+def _reversed(graph: PeopleGraph) -> Vertices:
+    """Number of links of each relation (row) whose reverse is in each relation; int64, shape (relations, relations)."""
+    listed = list(graph.relations.values())
+    relation = np.repeat(np.arange(len(listed)), [len(r) for r in listed])
+    source, target = joined([r.source for r in listed]), joined([r.target for r in listed])
+    pairs, pair = np.unique(source * graph.n + target, return_inverse=True)
+    size = np.bincount(pair, minlength=len(pairs))
+    by_pair = relation[np.argsort(pair, kind="stable")]
+    back = np.searchsorted(pairs, target * graph.n + source)
+    found = np.flatnonzero(np.append(pairs, -1)[back] == target * graph.n + source)
+    back, relation = back[found], relation[found]
+    each = size[back]
+    start = np.cumsum(size)[back] - np.cumsum(
+        each
+    )  # of the relations of each reverse pair, less those before
+    other = by_pair[np.arange(each.sum()) + np.repeat(start, each)]
+    count = np.bincount(np.repeat(relation, each) * len(listed) + other, minlength=len(listed) ** 2)
+    return count.reshape(len(listed), len(listed))
 
 
 def _largest(counts: Mapping[str, int]) -> str:
@@ -166,10 +196,10 @@ def _among(kind: str) -> str:
     return words.get(kind, f"the {kind} attributes")
 
 
-def _attribute_of(
+def _values_of(
     name: str, kind: Kind, parts: Sequence[Part], names: Lookup | None, remarks: Remarks
-) -> Attribute:
-    """Build an attribute as `kgreason.people.model.attribute` does, and count repetitions."""
+) -> tuple[Texts, Vertices]:
+    """Distinct values of an attribute in ascending order, and the index of that of each statement."""
     texts = [
         names.of(p.target, p.raw, p.row) if names and p.looked_up and not p.table else p.target for p in parts
     ]
@@ -185,11 +215,7 @@ def _attribute_of(
     order = used[np.argsort(distinct[used], kind="stable")]
     place = np.empty(len(distinct), dtype=np.int64)
     place[order] = np.arange(len(order))
-    user = joined([p.number for p in parts])
-    width = max(len(order), 1)
-    key = np.unique(user * width + place[code])
-    remarks.count("repeated", name, len(user) - len(key))
-    return Attribute(kind, distinct[order], key // width, key % width)
+    return distinct[order], place[code]
 
 
 def joined(arrays: Sequence[Vertices]) -> Vertices:
@@ -251,13 +277,25 @@ class Statements:
     remarks: Remarks
     known: int
 
+    def values(self, name: str) -> tuple[Texts, Vertices]:
+        """Distinct values of an attribute, and the index of that of each statement, in the order of `entries`.
+
+        A `DataError` names an id without a name, or a value that is no number.
+        """
+        kind: Kind = "numeric" if self.kinds[name] == "numeric" else "categorical"
+        return _values_of(name, kind, self.entries[name], self.names, self.remarks)
+
     def attributes(self) -> dict[str, Attribute]:
-        """Build the attributes; a `DataError` names an id without a name, or a value that is no number."""
+        """Build the attributes as `kgreason.people.model.attribute` does, and count repetitions."""
         found = {}
         for name, kind in self.kinds.items():
             if kind not in LINKS and kind != "ignore":
-                of: Kind = "numeric" if kind == "numeric" else "categorical"
-                found[name] = _attribute_of(name, of, self.entries[name], self.names, self.remarks)
+                domain, value = self.values(name)
+                user = joined([p.number for p in self.entries[name]])
+                found[name] = attribute_of(
+                    "numeric" if kind == "numeric" else "categorical", domain, user, value
+                )
+                self.remarks.count("repeated", name, len(user) - len(found[name]))
         return found
 
     def links(self, name: str) -> Links:

@@ -24,6 +24,7 @@ from kgreason.people.anonymizers.generalization import Generalized, generalize, 
 from kgreason.people.file_schema import read_schema, schema_of_options
 from kgreason.people.folder import read_published
 from kgreason.people.model import Links, completed, distinct_links
+from kgreason.people.reading import _reversed
 from kgreason.people.release_tables import write_people
 from kgreason.people.verification.checker import verify_people
 from kgreason.people.verification.verdict import Published, Source
@@ -311,6 +312,17 @@ def test_relations_that_seem_mutual_are_noted() -> None:
         "abcdefgh", [], [(u, "r", v) for u, v in combinations("abcdefgh", 2)], mutual=["r"]
     )
     assert suspected(graph) == []
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3), st.integers(0, 4)), max_size=40))
+def test_reverse_links_are_counted(links: list[tuple[int, int, int]]) -> None:
+    names = [f"r{i}" for i in range(4)]
+    rows = [(f"u{u}", names[r], f"u{v}") for u, r, v in links]
+    graph = PeopleGraph.from_triples([f"u{i}" for i in range(5)], [], rows, relations=names)
+    pairs = [set(zip(r.source.tolist(), r.target.tolist(), strict=True)) for r in graph.relations.values()]
+    assert _reversed(graph).tolist() == [
+        [len({(v, u) for u, v in one} & other) for other in pairs] for one in pairs
+    ]
 
 
 def test_relations_that_run_against_others_are_noted() -> None:

@@ -282,9 +282,11 @@ def options_are_honest(some: list[Settings]) -> None:
         used = replace(graph, attributes={}) if chosen.method == "cdga" else graph
         levels = RNG(5).integers(1, 5, graph.n) if chosen.method == "pckga" else np.full(graph.n, 3)
         told = made(used, levels, chosen)
-        for name in chosen.unused():
-            if name in OTHER:
-                assert made(used, levels, replace(chosen, **{name: OTHER[name]})) == told, (chosen, name)
+        others = {name: OTHER[name] for name in chosen.unused() if name in OTHER}
+        if made(used, levels, replace(chosen, **others)) != told:  # all at once; then say which
+            for name, other in others.items():
+                assert made(used, levels, replace(chosen, **{name: other})) == told, (chosen, name)
+            raise AssertionError(f"{chosen}: together, {', '.join(others)} have an effect")
 
 
 @pytest.mark.usefixtures("quick_annealing")
