@@ -77,7 +77,7 @@ def drawn(rng: np.random.Generator, n: int) -> tuple[PeopleGraph, dict[str, int]
 def test_clusters_of_the_default_are_as_good_as_those_of_the_published_mode(seed: int, n: int) -> None:
     graph, levels = drawn(RNG(seed), n)
 
-    def exactly(*args: Any, literal: bool) -> Generalized:  # noqa: ARG001
+    def exactly(*args: Any, literal: bool) -> Generalized:
         return generalize(*args)  # as published it loses edges, and in few users these may be worth less
 
     with pytest.MonkeyPatch.context() as patched:
