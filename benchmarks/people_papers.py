@@ -13,10 +13,11 @@ import argparse
 from pathlib import Path
 
 from kgiso.runs import ROOT
-from people_kg import pckga
+from people_kg import pckga, thesis_attributes, thesis_directed, thesis_series
 from people_kg.comparison_page import ComparisonPage, chosen
 from people_kg.measurements import Measurements
 
+THESIS = (thesis_directed, thesis_attributes, thesis_series)
 DATA, PAGE = ROOT.parent / "shared" / "data", ROOT / "docs" / "reproduction"
 
 
@@ -38,7 +39,10 @@ def arguments() -> argparse.Namespace:
 def main() -> None:
     """Measure what is not there yet, then write the page."""
     asked = arguments()
-    papers = {"pckga": pckga.tables(asked.quick)}
+    papers = {
+        "pckga": pckga.tables(asked.quick),
+        **{part.__name__.rpartition(".")[2]: tuple(part.tables(quick=asked.quick)) for part in THESIS},
+    }
     out = asked.out or (asked.work / "page" if asked.quick else PAGE)
     measurements = Measurements(asked.work, asked.data, most=1 if asked.quick else 0)
     if not asked.page_only:
