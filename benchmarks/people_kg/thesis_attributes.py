@@ -86,7 +86,7 @@ def distances(graphs: Iterable[str]) -> Table:
         tuple(rows),
         5,
         words=(
-            "Over the pairs of up to 2,000 users with all users. Google+ is not measured: its attributes are not public."
+            "Over the pairs of up to 2,000 users with all. Google+ is not measured: its attributes are not at hand."
         ),
     )
 
@@ -329,7 +329,7 @@ def _work(data: Path, name: str, run: int, options: Mapping[str, Any]) -> Cluste
     return work
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=16)
 def _points(data: Path, name: str, loss: str, dimensions: int) -> Numbers:
     graph = people_of(data, name)
     distance = AttributeDegreeLoss(graph) if loss == "adm" else _truth(data, name)

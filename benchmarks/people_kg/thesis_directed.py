@@ -144,8 +144,9 @@ def kept(names: Iterable[str], ks: Iterable[int]) -> Table:
         4,
         words=(
             f"{PLOT}, but says that at k = 10 on DBLP CDGA keeps 0.08 more than DGA, which gets to k = 3 on Email-temp "
-            "and 2 on Bitcoin Alpha. Without a decrement the techniques of DGA would suffice on these clusters. DGA itself "
-            "is left out: how it chooses degrees is in the paper of its authors, not in the thesis; so is DSNDG-KIODA."
+            "and 2 on Bitcoin Alpha. Without a decrement the techniques of DGA would suffice on these clusters. DGA "
+            "itself is left out: how it chooses degrees is in the paper of its authors, not in the thesis; so is "
+            "DSNDG-KIODA."
         ),
     )
 

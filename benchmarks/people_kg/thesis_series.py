@@ -126,7 +126,7 @@ def seconds(names: Iterable[str], *, quick: bool) -> Table:
         3,
         words=(
             "Plot only. In the author's `exp_data/performance/yago_-1#equaladd_50#all.csv` (repository "
-            "`tuhoag/sequential-anonygraph`, another division of YAGO15k), the clusters of a snapshot take 580 to 850 s "
+            "`tuhoag/sequential-anonygraph`, a division of YAGO15k), the clusters of a snapshot take 580 to 850 s "
             "at k = 2 and w = 1, and about 200 to 450 s with w = 8."
         ),
     )
