@@ -16,9 +16,9 @@ The loop terminates: no technique raises the largest degree of a cluster, and ea
 most as many decrements as the sum of the largest degrees. If decrements alternate between out- and in-degrees, many
 edges are lost; `directed_realization` loses none that the degrees allow to keep.
 
-The thesis leaves the order of the techniques open. Here additions come first; all choices are random and equally likely
-among the missing edges, or among the edges that can be exchanged. Departure: neither switch nor extension makes a
-self-link, which the printed conditions allow (u' = v or v' = u).
+The thesis leaves the order of the techniques open, and the choice among possible edges. Here additions come first, and
+choices are random: of users, proportional to the number of edges that they lack; of edges to exchange, uniform.
+Departure: no self-link is made, which the printed conditions of switch and extension allow (u' = v or v' = u).
 
 References
 ----------
