@@ -10,8 +10,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from kgreason.people import anonymize
 from kgreason.people.anonymizers import degree_clusters as annealing
 from kgreason.people.anonymizers import degree_clusters as degree_kernels
+from kgreason.people.anonymizers import generalization
 from kgreason.people.anonymizers.degree_clusters import degree_clusters
 from kgreason.people.anonymizers.degree_targets import KEEP, Targets, balance, excess
 from kgreason.people.anonymizers.dga_generalization import Modified, dga_generalized
@@ -167,6 +169,28 @@ def test_example_6_of_thesis_as_published() -> None:
         found.add(frozenset((int(u) + 1, int(v) + 1) for u, v in pairs(made.graph.relations["trusts"])))
     assert frozenset({(1, 4), (2, 1), (3, 2), (4, 3)}) in found  # the example's
     assert frozenset({(1, 3), (3, 2), (2, 4), (4, 1)}) in found  # an extension by 4 of (2, 1)
+
+
+@pytest.mark.parametrize("method", ["cdga", "ckga", "pckga", "ctkga"])
+def test_published_modes_generalize_as_published(method, monkeypatch) -> None:
+    calls = []
+
+    def counted(*args):
+        calls.append(args)
+        return dga_generalized(*args)
+
+    monkeypatch.setattr(generalization, "dga_generalized", counted)
+    users = [f"u{i}" for i in range(12)]
+    links = [(u, "r", v) for i, u in enumerate(users) for v in users[i + 1 :: i + 2]]
+    mutual = [("u1", "m", "u2"), ("u3", "m", "u7")]
+    graph = PeopleGraph.from_triples(users, [], [*links, *mutual], mutual=() if method == "cdga" else ["m"])
+    result = {}
+    for mode in ("exact", "published"):
+        calls.clear()
+        result[mode] = anonymize(graph, method=method, mode=mode, k=3, seed=1)
+        assert result[mode].holds
+        # links that run both ways are not generalized one by one
+        assert len(calls) == (mode == "published") * (2 if method == "cdga" else 1)
 
 
 def largest_degrees(links: Links, clusters: np.ndarray) -> np.ndarray:
