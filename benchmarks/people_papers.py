@@ -1,6 +1,7 @@
 """Tables and figures of the papers on graphs of people, measured again, on one page.
 
-    python benchmarks/people_papers.py WORK [--data ../shared/data] [--out FOLDER] [--quick] [--page-only] [--only TABLE...]
+    python benchmarks/people_papers.py WORK [--data ../shared/data] [--out FOLDER] [--quick] [--page-only]
+                                            [--only TABLE...]
 
 Results of runs are kept in WORK/runs.jsonl, so a run that was interrupted continues, and a page can be written again
 without any run (--page-only). Take another folder after a change of kgreason. --only measures tables with one of the

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from string import Template
@@ -49,7 +49,7 @@ class ComparisonPage:
     measurements: Measurements
     verdicts: dict[str, list[Verdict]] = field(default_factory=dict)
 
-    def text(self, papers: dict[str, Sequence[Table]], command: str, *, quick: bool) -> str:
+    def text(self, papers: Mapping[str, Sequence[Table]], command: str, *, quick: bool) -> str:
         """The whole page: the words of ``people.md``, and below each paper's name its tables."""
         parts = {name: "\n\n".join(map(self.table, tables)) for name, tables in papers.items()}
         cases = dict.fromkeys(case for tables in papers.values() for table in tables for case in table.cases)
@@ -128,7 +128,7 @@ def anchor(title: str) -> str:
     return "".join(c for c in title.lower().replace(" ", "-") if c.isalnum() or c == "-")
 
 
-def chosen(papers: dict[str, Sequence[Table]], only: Iterable[str]) -> dict[str, Sequence[Table]]:
+def chosen(papers: Mapping[str, Sequence[Table]], only: Iterable[str]) -> dict[str, Sequence[Table]]:
     """Tables with one of some words in their names; all if there are none."""
     words = [word.lower() for word in only]
     return {

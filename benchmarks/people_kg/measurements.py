@@ -11,8 +11,8 @@ from pathlib import Path
 from statistics import fmean
 
 from kgiso.runs import machine
-from kgreason.base.errors import KgreasonError
 
+from kgreason.base.errors import KgreasonError
 from people_kg.figures import Case, Cell, Measured
 
 

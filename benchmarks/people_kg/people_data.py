@@ -41,8 +41,7 @@ def by_schema(schema: str) -> PeopleGraph:
 
 def tabular(path: Path) -> PeopleGraph:
     """Users of a table without relations: all columns are categorical; a first line of names is left out."""
-    opened = gzip.open(path, "rt") if path.suffix == ".gz" else path.open()
-    with opened as lines:
+    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as lines:
         rows = [line.split() for line in lines]
     rows = rows[not rows[0][0].isdigit() :]
     users = [str(i) for i in range(len(rows))]

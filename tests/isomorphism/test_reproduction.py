@@ -173,7 +173,7 @@ def test_the_page_says_what_is_better_equal_worse_or_missing(parts: SimpleNamesp
 def test_a_reason_is_shown_where_it_applies(parts: SimpleNamespace, monkeypatch: pytest.MonkeyPatch) -> None:
     reasons = parts.reasons
     known = reasons.Reason("Because.", ("Table 1",), "worse", method="kguard", metric="u")
-    monkeypatch.setattr(reasons, "reasons", lambda: [known])
+    monkeypatch.setattr(reasons, "reasons", lambda *_: [known])
     exact = reasons.Verdict("Table 1", "worse", "row", "kguard/exact", "u")
     klone = reasons.Verdict("Table 1", "worse", "row", "klone", "u")
     fine = reasons.Verdict("Table 1", "equal", "row", "klone", "degree")

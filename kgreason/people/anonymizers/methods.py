@@ -293,8 +293,9 @@ class Clustering:
         count = max(len(users) // most, 1)
         degrees = self.graph.out_degrees()[users], self.graph.in_degrees()[users]
 
-        def part() -> Among:  # computed on demand: some clusterings need no distances
-            return Among(self.distance, users)
+        def part() -> Distance:  # computed on demand: some clusterings need no distances
+            # Algorithm 1 of PCKGA clusters by the anonymization distance, and all users at once
+            return self.far if settings.method == "pckga" else Among(self.distance, users)
 
         match settings.clustering:
             case "vac":
