@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +15,7 @@ from kgreason.people import verify as verify_people
 from kgreason.people.anonymizers import clusterers
 from kgreason.people.anonymizers.generalization import generalize, publish
 from kgreason.people.anonymizers.losses import AttributeDegreeLoss
-from kgreason.people.anonymizers.user_distances import AnonymizationDistance, Clusters, Levels
+from kgreason.people.anonymizers.user_distances import AnonymizationDistance, Clusters, Levels, rows_of
 from kgreason.people.anonymizers.valid_clusters import (
     invalid_removal,
     k_means_partition,
@@ -50,11 +50,11 @@ class Users:
         return (graph.of(few), levels[few]) if self.quick else (graph, levels)
 
 
-def clustered(users: Users, setting: str, clustering: str, tau: str | None = None) -> Case:
+def clustered(users: Users, setting: str, clustering: str, tau: str | None = None, runs: int = 0) -> Case:
     """A clustering, then Merge-Split; without `tau`, the removal of invalid clusters."""
     how = "" if tau is None else f" tau={tau}"
     case = partial(_clustered, users, setting, clustering, None if tau is None else float(tau))
-    return Case(f"{users} {setting} {clustering}{how}", case, runs_of(users, setting))
+    return Case(f"{users} {setting} {clustering}{how}", case, runs or runs_of(users, setting))
 
 
 def anonymized(users: Users, setting: str, mode: Mode) -> Case:
@@ -78,27 +78,64 @@ def _clustered(
     users: Users, setting: str, clustering: str, tau: float | None, data: Path, run: int
 ) -> Measured:
     graph, levels = users.of(data, setting, run)
-    rng = np.random.default_rng(run)
+    far, found, spent = _clusters(users, setting, clustering, data, run)
+    rng = np.random.default_rng([run, 1])
     start = time.process_time()
-    far = AnonymizationDistance(AttributeDegreeLoss(graph), levels)
-    found = clusters_of(clustering, far, rng)
-    middle = time.process_time()
     found = invalid_removal(found, levels) if tau is None else merge_split(far, found, tau, rng)
-    seconds = {"cluster_seconds": middle - start, "split_seconds": time.process_time() - middle}
+    seconds = {"cluster_seconds": spent, "split_seconds": time.process_time() - start}
     return {**released(graph, levels, found, rng), **seconds}
 
 
+@cache
+def _clusters(
+    users: Users, setting: str, clustering: str, data: Path, run: int
+) -> tuple[AnonymizationDistance, Clusters, float]:
+    """Clusters before they are made valid, the same for each tau, and the processor time that they took."""
+    graph, levels = users.of(data, setting, run)
+    start = time.process_time()
+    far = AnonymizationDistance(AttributeDegreeLoss(graph), levels)
+    found = clusters_of(clustering, far, np.random.default_rng(run))
+    return far, found, time.process_time() - start
+
+
 def clusters_of(clustering: str, far: AnonymizationDistance, rng: np.random.Generator) -> Clusters:
-    """Clusters before they are made valid; "hdbscan max" and the like have one k for all users."""
+    """Clusters of a clustering; "hdbscan max" and the like have one k for all users."""
     kind, _, level = clustering.partition(" ")
     if kind == "VAC":
         return vac(far, literal=True)
     if kind == "HDB*":
         return clusterers.hdb_star(far, far.levels)
+    if kind == "program":
+        return vac_of_the_program(far)
     k = float(ONE_K[level](far.levels))
     if kind == "hdbscan":
         return clusterers.hdbscan(far, int(k))
     return clusterers.k_medoids(far, int(far.n / k), rng)
+
+
+def vac_of_the_program(far: AnonymizationDistance) -> Clusters:
+    """VAC as the authors' program has it.
+
+    The cost of a user is the largest anonymization distance to the k - 1 users nearest by that distance, not by the
+    information loss (Definition 8). The next user of a cluster is the one whose largest distance to all users in it is
+    least, not the one nearest to the first (Function 1).
+    """
+    rows, levels = rows_of(far, np.arange(far.n)), far.levels
+    np.fill_diagonal(rows, 0)
+    costs = [np.partition(row, k - 1)[k - 1] for row, k in zip(rows, np.minimum(levels, far.n), strict=True)]
+    found, widest = np.full(far.n, -1, dtype=np.int64), np.empty(far.n, dtype=np.float32)
+    for seed in np.argsort(costs, kind="stable").tolist():
+        if found[seed] >= 0:
+            continue
+        cluster, user, size, highest = found.max() + 1, seed, 0, 0
+        widest.fill(-1)
+        while True:
+            found[user], size, highest = cluster, size + 1, max(highest, levels[user])
+            np.maximum(widest, rows[user], out=widest)
+            if size >= highest or (found >= 0).all():
+                break
+            user = int(np.where(found < 0, widest, np.inf).argmin())
+    return found
 
 
 def released(graph: PeopleGraph, levels: Levels, clusters: Clusters, rng: np.random.Generator) -> Measured:

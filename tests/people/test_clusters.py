@@ -9,8 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason.base.errors import AnonymizationError, TooLargeError
+from kgreason.base.progress import SILENT
 from kgreason.people.anonymizers import clusterers
 from kgreason.people.anonymizers.cdga_merging import merge
+from kgreason.people.anonymizers.losses import AttributeDegreeLoss
+from kgreason.people.anonymizers.methods import Clustering
 from kgreason.people.anonymizers.user_distances import AnonymizationDistance, neighbours
 from kgreason.people.anonymizers.valid_clusters import (
     adopted,
@@ -22,6 +25,8 @@ from kgreason.people.anonymizers.valid_clusters import (
     numbered,
     vac,
 )
+from kgreason.people.model import PeopleGraph
+from kgreason.people.settings import Settings
 from tests.examples import inputs
 from tests.people.distances import MatrixDistance
 
@@ -296,6 +301,34 @@ def test_hdb_star_keeps_levels_apart():
     levels = np.array([2, 2, 2, 3, 3, 3, 2, 2, 2])
     found = clusterers.hdb_star(line(), levels)
     assert all(len(set(levels[users])) == 1 for users in members(found))
+
+
+def test_outliers_of_hdbscan_are_a_cluster():
+    from sklearn.cluster import HDBSCAN
+
+    rng = RNG(3)
+    at = np.concatenate([rng.normal(0, 1, 30), rng.normal(50, 1, 30), rng.uniform(-500, 500, 12)])
+    apart = abs(at[:, None] - at)
+    plain = HDBSCAN(min_cluster_size=5, metric="precomputed", copy=True).fit_predict(apart)
+    assert 5 < np.count_nonzero(plain < 0) < 20
+    found = clusterers.hdbscan(MatrixDistance(apart), 5)
+    assert groups(found) == {tuple(np.flatnonzero(plain == c).tolist()) for c in np.unique(plain)}
+    star = clusterers.hdb_star(MatrixDistance(apart), np.full(72, 5))
+    assert groups(star) == groups(found)
+
+
+def test_pckga_clusters_by_the_anonymization_distance():
+    """Algorithm 1: the clustering gets the anonymization distance; CKGA has one k and takes the loss itself."""
+    rng = RNG(4)
+    values = [(f"u{i}", "a", str(v)) for i in range(60) for v in rng.integers(0, 30, 3)]
+    graph = PeopleGraph.from_triples([f"u{i}" for i in range(60)], values)
+    levels = rng.choice([2, 9], 60)
+    loss = AttributeDegreeLoss(graph)
+    for method, distance in (("pckga", AnonymizationDistance(loss, levels)), ("ckga", loss)):
+        settings = Settings(method=method, clustering="k-medoids", mode="published").filled()
+        first = Clustering(graph, levels, settings, RNG(1), SILENT).first()
+        assert groups(first) == groups(clusterers.k_medoids(distance, 60 // 9, RNG(1)))
+    assert groups(clusterers.k_medoids(AnonymizationDistance(loss, levels), 6, RNG(1))) != groups(first)
 
 
 def test_clusterings_that_are_not_possible():

@@ -110,10 +110,9 @@ def test_the_default_is_as_good_as_the_published_mode_on_the_settings_of_the_pag
     real_data: Path, monkeypatch: pytest.MonkeyPatch, name: str, setting: str
 ) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    measured = importlib.import_module("attribute_kg")
-    graph = measured.people(real_data, name)
-    file = min((real_data / "pckga" / "k_values").glob(f"{name}_{setting}_*"))
-    levels = measured.authors_levels(real_data, name, file, graph).tolist()
+    papers = importlib.import_module("people_kg.people_data")
+    graph = papers.people(real_data, name)
+    levels = papers.authors_levels(real_data, name, setting, 0).tolist()
     own = dict(zip(graph.labels.tolist(), levels, strict=True))
     result = anonymize_people(graph, k_values=own, seed=1)
     assert result.holds
