@@ -12,7 +12,7 @@ from kgiso.page import SIGNS, markdown
 from kgiso.reasons import Verdict, explained
 
 from people_kg.figures import Cell, Row, Table
-from people_kg.measurements import Measurements
+from people_kg.measurements import NOT_RUN, Measurements
 
 WORDS, REASONS = Path(__file__).with_name("people.md"), Path(__file__).with_name("why.toml")
 QUICK = "**A quick series on parts of the data, with one run each. It is no measurement.**\n"
@@ -51,11 +51,14 @@ class ComparisonPage:
 
     def text(self, papers: Mapping[str, Sequence[Table]], command: str, *, quick: bool) -> str:
         """The whole page: the words of ``people.md``, and below each paper's name its tables."""
-        parts = {name: "\n\n".join(map(self.table, tables)) for name, tables in papers.items()}
+        words = Template(WORDS.read_text(encoding="utf-8"))
+        parts = dict.fromkeys(words.get_identifiers(), "")  # a paper may be left out
+        parts |= {name: "\n\n".join(map(self.table, tables)) for name, tables in papers.items()}
         cases = dict.fromkeys(case for tables in papers.values() for table in tables for case in table.cases)
         made = [m for case in cases for m in self.measurements.of(case) if m.figures]
         machines = sorted({m.machine for m in made}) or ["no runs yet"]
-        missing = [[c.name, why] for c in cases if (why := self.measurements.why_not(c))]
+        reasons = [[c.name, why] for c in cases if (why := self.measurements.why_not(c))]
+        missing = [line for line in reasons if line[1] != NOT_RUN]
         parts |= {
             "command": command,
             "quick": QUICK if quick else "",
@@ -66,8 +69,10 @@ class ComparisonPage:
             "undone": markdown(("run", "why there is no result"), missing)
             if missing
             else "All runs have a result.",
+            "not_run": f"{len(reasons) - len(missing)} cases were not run; their cells are – above."
+            * (len(reasons) > len(missing)),
         }
-        text = Template(WORDS.read_text(encoding="utf-8")).substitute(parts)
+        text = words.substitute(parts)
         return text.replace("\n\n\n", "\n\n")  # where a part is empty
 
     @staticmethod

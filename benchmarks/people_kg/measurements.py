@@ -15,6 +15,8 @@ from kgiso.runs import machine
 from kgreason.base.errors import KgreasonError
 from people_kg.figures import Case, Cell, Measured
 
+NOT_RUN = "not run"
+
 
 @dataclass(frozen=True)
 class Measurement:
@@ -107,5 +109,5 @@ class Measurements:
         """Why a case has no figures; empty if it has."""
         found = self.of(case)
         if not found:
-            return "not run"
+            return NOT_RUN
         return next((made.failed for made in found if made.failed), "")
