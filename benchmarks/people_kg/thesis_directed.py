@@ -152,7 +152,7 @@ def decrements(names: Iterable[str], ks: Iterable[int]) -> Table:
         for name in names
     ]
     return Table(
-        "THESIS, 3.4.4",
+        "THESIS, section 3.4.4",
         "Degree decrements of `cdga --mode published`",
         "graph",
         tuple(f"k = {k}" for k in ks),
