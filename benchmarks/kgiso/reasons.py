@@ -47,18 +47,18 @@ class Reason:
         )
 
 
-def reasons() -> list[Reason]:
+def reasons(file: Path = FILE) -> list[Reason]:
     """All of the file, in its order."""
-    read = tomllib.loads(FILE.read_text(encoding="utf-8"))["reason"]
+    read = tomllib.loads(file.read_text(encoding="utf-8"))["reason"]
     return [
         Reason(**{**each, "text": " ".join(each["text"].split()), "where": tuple(each["where"])})
         for each in read
     ]
 
 
-def explained(verdicts: Iterable[Verdict]) -> tuple[list[Reason], list[Verdict]]:
+def explained(verdicts: Iterable[Verdict], file: Path = FILE) -> tuple[list[Reason], list[Verdict]]:
     """Reasons that apply, and the verdicts `worse` that have none."""
-    found, known = list(verdicts), reasons()
+    found, known = list(verdicts), reasons(file)
     apply = [reason for reason in known if any(map(reason.explains, found))]
     rest = [v for v in found if v.verdict == "worse" and not any(reason.explains(v) for reason in known)]
     return apply, rest

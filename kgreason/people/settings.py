@@ -53,14 +53,16 @@ class _People(RunSettings):
 @dataclass(frozen=True, kw_only=True)
 class _Clustered(_People):
     mode: Mode = setting("exact")
-    """exact improves the clusters by a search on the true loss (cdga: finds them by the search); published uses the
-    clusters of the papers. Both give equal degrees exactly."""
+    """exact improves the clusters by a search on the true loss (cdga: finds them by the search) and keeps as many
+    links as possible; published uses the algorithms of the papers."""
     clustering: str | None = setting(None, metavar="NAME", shown="the method's own")
     """vac, degrees, merging, k-means, k-medoids, hdbscan, hdb-star, or a clusterer of scikit-learn by name."""
     tau: float = setting(1.0, metavar="P", least=0.0, most=1.0)
     """Bound on the distance between users left over by the clustering and the cluster that they join, from 0 (the
-    least distance) to 1 (the largest); lower values remove outliers. For merging, the largest loss of a merge. Not
+    least distance) to 1 (the largest); lower values remove outliers. For merging, the bound of each merge. Not
     for pckga in exact mode, where the removal price decides."""
+    alpha_dm: float = setting(0.5, metavar="P", least=0.0, most=1.0)
+    """Weight of out-degrees in the loss of degrees; in-degrees have the rest."""
     omega: float = setting(0.01, metavar="P", least=0.0, most=1.0)
     """For merging: share of the invalid clusters examined in each step."""
     epsilon: int | None = setting(None, metavar="N", least=1, shown="2k")
@@ -224,8 +226,8 @@ class Settings(Cdga, Ckga, Pckga, Ctkga, KDegree):
         valued = compared and own.method != "cdga"
         pointed = own.clustering not in CLUSTERINGS or "k-means" in (own.clustering, partition)
         meaning = {
-            "mode": not (own.method == "cdga" and self.clustering == "degrees"),
             "alpha": valued,
+            "alpha_dm": compared or merging,
             "loss": valued,
             "tau": merging or (partition in ("merge-split", "k-means") and not own.weighs),
             "removal_price": own.weighs,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from itertools import pairwise
 from math import fsum
 from typing import Any, Literal
 
@@ -48,6 +49,10 @@ def _associations(graph: PeopleGraph, number: dict[tuple[str, str], int]) -> Ver
     rows, columns = np.concatenate(user), np.concatenate(value)
     ones = np.ones(len(rows), dtype=np.float32)
     has = csr_array((ones, (rows, columns)), shape=(graph.n, len(number)))
+    # one user of those with equal values: classes may be large, and have many values
+    ends = has.indptr.tolist()
+    alike = {has.indices[first:stop].tobytes(): u for u, (first, stop) in enumerate(pairwise(ends))}
+    has = has[list(alike.values())]
     pairs = triu(has.T @ has, k=1).tocoo()
     return np.sort(pairs.row.astype(np.int64) * len(number) + pairs.col)
 

@@ -242,7 +242,7 @@ def test_an_estimate_is_named_as_one(parts: SimpleNamespace, made: Any) -> None:
 def test_a_reason_is_shown_where_it_applies(parts: SimpleNamespace, monkeypatch: pytest.MonkeyPatch) -> None:
     reasons = parts.reasons
     known = reasons.Reason("Because.", ("Table 1",), "worse", method="kguard", metric="u")
-    monkeypatch.setattr(reasons, "reasons", lambda: [known])
+    monkeypatch.setattr(reasons, "reasons", lambda *_: [known])
     exact = reasons.Verdict("Table 1", "worse", "row", "kguard/exact", "u")
     klone = reasons.Verdict("Table 1", "worse", "row", "klone", "u")
     fine = reasons.Verdict("Table 1", "equal", "row", "klone", "degree")

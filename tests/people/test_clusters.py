@@ -1,5 +1,6 @@
 """Clusters of people: VAC, Merge-Split, partitions, CDGA's merging, and clusterings of libraries."""
 
+from collections import Counter
 from itertools import pairwise
 
 import numpy as np
@@ -8,8 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason.base.errors import AnonymizationError, TooLargeError
+from kgreason.base.progress import SILENT
 from kgreason.people.anonymizers import clusterers
 from kgreason.people.anonymizers.cdga_merging import merge
+from kgreason.people.anonymizers.losses import AttributeDegreeLoss
+from kgreason.people.anonymizers.methods import Clustering
 from kgreason.people.anonymizers.user_distances import AnonymizationDistance, neighbours
 from kgreason.people.anonymizers.valid_clusters import (
     adopted,
@@ -21,6 +25,8 @@ from kgreason.people.anonymizers.valid_clusters import (
     numbered,
     vac,
 )
+from kgreason.people.model import PeopleGraph
+from kgreason.people.settings import Settings
 from tests.examples import inputs
 from tests.people.distances import MatrixDistance
 
@@ -74,18 +80,37 @@ def test_merge_split_of_pckga():
     assert groups(merge_split(FIG_1, found, 0.5, RNG(1))) == {(0, 1), (2, 3)}  # example 7
 
 
-def test_merging_of_thesis():
-    # Example 5 gives no degrees; these give its order: 2 with 4, 1 with 3, and 0 too far from both
-    outs, ins = np.array([9, 2, 0, 4, 1]), np.array([9, 2, 6, 2, 6])
-    assert groups(merge(outs[:, None], ins[:, None], 2, 0.4, 1.0, 4, RNG(1))) == {(1, 3), (2, 4)}
-    assert groups(merge(outs[:, None], ins[:, None], 2, 0.4, 0.5, 4, RNG(1))) <= {
-        (1, 3),
-        (2, 4),
-        (1, 4),
-        (2, 3),
-        (1, 2),
-        (3, 4),
-    }
+THESIS_DEGREES = np.array([[3, 0], [2, 2], [1, 2], [1, 1], [0, 2]])
+"""Out- and in-degree of the users of THESIS, Table 3.1."""
+
+
+@pytest.mark.parametrize("literal", [False, True])
+def test_example_5_of_thesis(literal):
+    """2 and 4 are merged, then 1 and 3, and 0 is too far from both; 2 is as near to 1 and 3 as to 4."""
+    found = Counter()
+    for seed in range(200):
+        order = RNG(seed).permutation(5)  # chooses among equally near clusters
+        outs, ins = THESIS_DEGREES[order].T[:, :, None]
+        made = merge(outs, ins, 2, 0.4, 0.5, 4, RNG(seed), literal=literal)
+        found[frozenset(frozenset(order[list(c)].tolist()) for c in groups(made))] += 1
+    assert found[frozenset({frozenset({1, 3}), frozenset({2, 4})})] > 0
+    # what other draws give; user 0 is never near enough to two users
+    assert all(0 not in cluster for clusters in found for cluster in clusters)
+
+
+def test_the_published_merging_stops_at_a_draw_without_a_near_cluster():
+    degrees = np.array([0, 0, 0, 0, 100])[:, None]
+    every = [merge(degrees, degrees, 2, 0.1, 0.2, 4, RNG(seed)) for seed in range(40)]
+    assert {(made < 0).sum() for made in every} == {1}
+    every = [merge(degrees, degrees, 2, 0.1, 0.2, 4, RNG(seed), literal=True) for seed in range(40)]
+    assert {(made < 0).sum() for made in every} == {1, 2, 3, 5}
+
+
+def test_merging_weighs_directions():
+    """Definition 5: alpha weighs out-degrees, 1 - alpha in-degrees."""
+    outs, ins = np.array([[0, 0, 4, 4], [0, 3, 0, 3]])[:, :, None]
+    assert groups(merge(outs, ins, 2, 1.0, 1.0, 2, RNG(1), alpha_dm=0.9)) == {(0, 1), (2, 3)}
+    assert groups(merge(outs, ins, 2, 1.0, 1.0, 2, RNG(1), alpha_dm=0.1)) == {(0, 2), (1, 3)}
 
 
 @st.composite
@@ -209,9 +234,12 @@ def test_merging_is_complete_linkage(degrees, data):
     columns = outs[:, None], ins[:, None]
     found = merge(*columns, k, tau, 1.0, epsilon, RNG(1))
     apart = (abs(outs[:, None] - outs) + abs(ins[:, None] - ins)) / (4 * len(outs))
+    of_two = apart[~np.eye(len(outs), dtype=bool)]
+    least = of_two.min(initial=99)
+    limit = least + tau * (max(of_two.max(initial=0) - least, 0))
     for users in members(found):
         assert k <= len(users) <= epsilon
-        assert apart[np.ix_(users, users)].max() <= tau + 1e-9
+        assert len(users) == 1 or apart[np.ix_(users, users)].max() <= limit + 1e-9
     # chance plays no part if all are drawn
     assert merge(*columns, k, tau, 1.0, epsilon, RNG(2)).tolist() == found.tolist()
 
@@ -273,6 +301,34 @@ def test_hdb_star_keeps_levels_apart():
     levels = np.array([2, 2, 2, 3, 3, 3, 2, 2, 2])
     found = clusterers.hdb_star(line(), levels)
     assert all(len(set(levels[users])) == 1 for users in members(found))
+
+
+def test_outliers_of_hdbscan_are_a_cluster():
+    from sklearn.cluster import HDBSCAN
+
+    rng = RNG(3)
+    at = np.concatenate([rng.normal(0, 1, 30), rng.normal(50, 1, 30), rng.uniform(-500, 500, 12)])
+    apart = abs(at[:, None] - at)
+    plain = HDBSCAN(min_cluster_size=5, metric="precomputed", copy=True).fit_predict(apart)
+    assert 5 < np.count_nonzero(plain < 0) < 20
+    found = clusterers.hdbscan(MatrixDistance(apart), 5)
+    assert groups(found) == {tuple(np.flatnonzero(plain == c).tolist()) for c in np.unique(plain)}
+    star = clusterers.hdb_star(MatrixDistance(apart), np.full(72, 5))
+    assert groups(star) == groups(found)
+
+
+def test_pckga_clusters_by_the_anonymization_distance():
+    """Algorithm 1: the clustering gets the anonymization distance; CKGA has one k and takes the loss itself."""
+    rng = RNG(4)
+    values = [(f"u{i}", "a", str(v)) for i in range(60) for v in rng.integers(0, 30, 3)]
+    graph = PeopleGraph.from_triples([f"u{i}" for i in range(60)], values)
+    levels = rng.choice([2, 9], 60)
+    loss = AttributeDegreeLoss(graph)
+    for method, distance in (("pckga", AnonymizationDistance(loss, levels)), ("ckga", loss)):
+        settings = Settings(method=method, clustering="k-medoids", mode="published").filled()
+        first = Clustering(graph, levels, settings, RNG(1), SILENT).first()
+        assert groups(first) == groups(clusterers.k_medoids(distance, 60 // 9, RNG(1)))
+    assert groups(clusterers.k_medoids(AnonymizationDistance(loss, levels), 6, RNG(1))) != groups(first)
 
 
 def test_clusterings_that_are_not_possible():

@@ -10,10 +10,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from kgreason.people import anonymize
 from kgreason.people.anonymizers import degree_clusters as annealing
 from kgreason.people.anonymizers import degree_clusters as degree_kernels
+from kgreason.people.anonymizers import generalization
 from kgreason.people.anonymizers.degree_clusters import degree_clusters
 from kgreason.people.anonymizers.degree_targets import KEEP, Targets, balance, excess
+from kgreason.people.anonymizers.dga_generalization import Modified, dga_generalized
 from kgreason.people.anonymizers.directed_realization import Unrealizable, realize
 from kgreason.people.anonymizers.generalization import Generalized, generalize, united
 from kgreason.people.model import Attribute, Links, PeopleGraph, distinct_links
@@ -102,10 +105,10 @@ def check(graph: PeopleGraph, clusters: np.ndarray, made: Generalized) -> None:
 
 
 @settings(max_examples=inputs(300), deadline=None)
-@given(people(), removals, seeds)
-def test_generalization_holds_whatever_the_graph_and_the_clusters(people, removal, rng) -> None:
+@given(people(), removals, st.booleans(), seeds)
+def test_generalization_holds_whatever_the_graph_and_the_clusters(people, removal, literal, rng) -> None:
     graph, clusters = people
-    check(graph, clusters, generalize(graph, clusters, rng, removal))
+    check(graph, clusters, generalize(graph, clusters, rng, removal, literal=literal))
 
 
 @given(st.integers(1, 7), st.integers(1, 7), removals, seeds)
@@ -128,13 +131,19 @@ def test_nobody_and_nothing() -> None:
     assert len(generalize(graph, np.array([-1, 0]), rng).graph.attributes["age"].domain) == 0
 
 
-def test_example_6_of_thesis() -> None:
-    """Degrees of Table 3.1 and the text of Example 6 leave only these edges."""
-    edges = [(0, 1), (0, 2), (0, 4), (1, 3), (1, 4), (2, 1), (3, 2)]
-    graph = PeopleGraph.from_triples("01234", [], [(str(u), "trusts", str(v)) for u, v in edges])
+THESIS_EDGES = [(0, 1), (0, 2), (0, 4), (1, 3), (1, 4), (2, 1), (3, 2)]
+"""Figure 3.1: degrees of Table 3.1 and the text of Example 6 leave only these edges."""
+
+
+def thesis_graph() -> PeopleGraph:
+    graph = PeopleGraph.from_triples("01234", [], [(str(u), "trusts", str(v)) for u, v in THESIS_EDGES])
     assert graph.out_degrees().ravel().tolist() == [3, 2, 1, 1, 0]
     assert graph.in_degrees().ravel().tolist() == [0, 2, 2, 1, 2]
-    clusters = np.array([-1, 0, 1, 0, 1])
+    return graph
+
+
+def test_example_6_of_thesis() -> None:
+    graph, clusters = thesis_graph(), np.array([-1, 0, 1, 0, 1])
     made = generalize(graph, clusters, np.random.default_rng(0), removal=1)
     check(graph, clusters, made)
     # the example removes (3, 2) and (1, 3) and adds (3, 2) and (4, 3): one edge is exchanged
@@ -145,6 +154,110 @@ def test_example_6_of_thesis() -> None:
     # with the largest degrees as targets nothing has to be removed, so the in-degrees of two users rise
     largest = generalize(graph, clusters, np.random.default_rng(0)).figures.links["trusts"]
     assert (largest.removed, largest.added) == (0, 2)
+
+
+def test_example_6_of_thesis_as_published() -> None:
+    """Only user 1 has the largest out-degree: after the loss of (1, 3), (4, 3) is added; of (1, 4), it is extended."""
+    graph, clusters = thesis_graph(), np.array([-1, 0, 1, 0, 1])
+    found = set()
+    for seed in range(60):
+        made = generalize(graph, clusters, np.random.default_rng(seed), literal=True)
+        check(graph, clusters, made)
+        assert made.graph.out_degrees().ravel().tolist() == [1, 1, 1, 1]
+        assert made.graph.in_degrees().ravel().tolist() == [1, 1, 1, 1]
+        assert made.figures.links["trusts"].lowered == 1
+        found.add(frozenset((int(u) + 1, int(v) + 1) for u, v in pairs(made.graph.relations["trusts"])))
+    assert frozenset({(1, 4), (2, 1), (3, 2), (4, 3)}) in found  # the example's
+    assert frozenset({(1, 3), (3, 2), (2, 4), (4, 1)}) in found  # an extension by 4 of (2, 1)
+
+
+@pytest.mark.parametrize("method", ["cdga", "ckga", "pckga", "ctkga"])
+def test_published_modes_generalize_as_published(method, monkeypatch) -> None:
+    calls = []
+
+    def counted(*args):
+        calls.append(args)
+        return dga_generalized(*args)
+
+    monkeypatch.setattr(generalization, "dga_generalized", counted)
+    users = [f"u{i}" for i in range(12)]
+    links = [(u, "r", v) for i, u in enumerate(users) for v in users[i + 1 :: i + 2]]
+    mutual = [("u1", "m", "u2"), ("u3", "m", "u7")]
+    graph = PeopleGraph.from_triples(users, [], [*links, *mutual], mutual=() if method == "cdga" else ["m"])
+    result = {}
+    for mode in ("exact", "published"):
+        calls.clear()
+        result[mode] = anonymize(graph, method=method, mode=mode, k=3, seed=1)
+        assert result[mode].holds
+        # links that run both ways are not generalized one by one
+        assert len(calls) == (mode == "published") * (2 if method == "cdga" else 1)
+
+
+def largest_degrees(links: Links, clusters: np.ndarray) -> np.ndarray:
+    """Largest out- and in-degree of each cluster."""
+    both = [np.bincount(end, minlength=len(clusters)) for end in (links.source, links.target)]
+    return np.array([[side[clusters == c].max() for c in range(clusters.max() + 1)] for side in both])
+
+
+@st.composite
+def clustered_links(draw) -> tuple[Links, np.ndarray]:
+    n = draw(st.integers(2, 9))
+    count = draw(st.integers(1, min(n, 3)))
+    rest = [draw(st.integers(0, count - 1)) for _ in range(n - count)]
+    return draw(links(n)), np.array([*range(count), *rest])
+
+
+@settings(max_examples=inputs(150), deadline=None)
+@given(clustered_links(), seeds)
+def test_published_techniques_are_used_up_and_raise_no_largest_degree(case, rng) -> None:
+    """DGA ends when no edge can be added, switched or extended; each decrement lowers one largest degree by one."""
+    original, clusters = case
+    n, most = len(clusters), largest_degrees(original, clusters)
+    graph = Modified(original, clusters, rng)
+    while True:
+        before = graph.lack.copy()
+        graph.complete()
+        edges = pairs(graph.links)
+        degrees = [np.bincount(end, minlength=n) for end in (graph.links.source, graph.links.target)]
+        assert np.array_equal(most[:, clusters] - degrees, graph.lack)
+        assert (graph.lack <= before).all()
+        assert len({*(before - graph.lack).sum(axis=1).tolist()}) == 1
+        for u, v in product(*(np.flatnonzero(side).tolist() for side in graph.lack)):
+            assert u == v or (u, v) in edges, "an edge could be added"
+            for other, end in edges:
+                loop = other == v or u == end
+                assert loop or (other, v) in edges or (u, end) in edges, "an edge could be exchanged"
+        if not graph.lack.any():
+            return
+        graph.decrease()
+        lower = largest_degrees(graph.links, clusters)
+        assert (lower <= most).all()
+        assert lower.sum() < most.sum()
+        most = lower
+
+
+def test_decrement_takes_the_cluster_that_lacks_most() -> None:
+    """Function 2: 3 out-edges are missing in cluster 1 and one in 0; its only user of the largest degree loses one."""
+    edges = [(0, 2), (3, 0), (3, 1), (3, 2)]
+    ends = np.array(edges).T
+    for seed in range(20):
+        graph = Modified(distinct_links(5, *ends), np.array([0, 0, 0, 1, 1]), np.random.default_rng(seed))
+        assert graph.lack.tolist() == [[0, 1, 1, 0, 3], [1, 1, 0, 0, 0]]
+        graph.decrease()
+        left = pairs(graph.links)
+        assert (0, 2) in left
+        assert len(left) == 3
+
+
+def test_a_dense_graph_is_switched() -> None:
+    """Nothing can be added: user 0 lacks an edge to 1, which exists."""
+    edges = [(0, 1), (2, 3), (2, 1), (3, 2), (1, 0)]
+    original = distinct_links(4, *np.array(edges).T)
+    graph = Modified(original, np.array([0, 1, 0, 1]), np.random.default_rng(0))
+    made, lowered = dga_generalized(original, np.array([0, 1, 0, 1]), np.random.default_rng(0))
+    assert graph.lack.tolist() == [[1, 0, 0, 0], [0, 0, 0, 1]]
+    assert lowered == 0
+    assert pairs(made) == {*edges, (0, 3)}
 
 
 def test_example_2_of_pckga() -> None:

@@ -66,14 +66,14 @@ def plain_am(graph: PeopleGraph, u: int, v: int) -> float:
     return total / (2 * len(graph.attributes)) if graph.attributes else 0.0
 
 
-def plain_dm(graph: PeopleGraph, u: int, v: int) -> float:
+def plain_dm(graph: PeopleGraph, u: int, v: int, alpha_dm: float = 0.5) -> float:
     total = 0.0
     for name in graph.relations:
         of = degrees_of(graph, name)
-        for side in (0, 1):
+        for side, share in enumerate((alpha_dm, 1 - alpha_dm)):
             most = max(of[u][side], of[v][side])
-            total += sum(most - of[w][side] for w in (u, v))
-    return total / (4 * len(graph.relations) * graph.n) if graph.relations else 0.0
+            total += share * sum(most - of[w][side] for w in (u, v))
+    return total / (2 * len(graph.relations) * graph.n) if graph.relations else 0.0
 
 
 def plain_pairs(graph: PeopleGraph) -> list[set[int]]:
@@ -110,13 +110,13 @@ def graphs(draw: st.DrawFn, least: int = 1) -> PeopleGraph:
 
 
 @settings(max_examples=inputs(100), deadline=None)
-@given(graphs(), st.sampled_from([0.0, 0.3, 0.5, 1.0]))
-def test_adm_is_its_definition(graph: PeopleGraph, alpha: float) -> None:
-    found = AttributeDegreeLoss(graph, alpha).between(np.arange(graph.n))
+@given(graphs(), st.sampled_from([0.0, 0.3, 0.5, 1.0]), st.sampled_from([0.0, 0.3, 0.5, 1.0]))
+def test_adm_is_its_definition(graph: PeopleGraph, alpha: float, alpha_dm: float) -> None:
+    found = AttributeDegreeLoss(graph, alpha, alpha_dm).between(np.arange(graph.n))
     assert found.dtype == np.float32
     for u in range(graph.n):
         for v in range(graph.n):
-            wanted = alpha * plain_am(graph, u, v) + (1 - alpha) * plain_dm(graph, u, v)
+            wanted = alpha * plain_am(graph, u, v) + (1 - alpha) * plain_dm(graph, u, v, alpha_dm)
             assert found[u, v] == pytest.approx(wanted, abs=1e-6)
     assert np.array_equal(found, found.T)
     assert (found >= 0).all()
@@ -124,14 +124,19 @@ def test_adm_is_its_definition(graph: PeopleGraph, alpha: float) -> None:
 
 
 @settings(max_examples=inputs(100), deadline=None)
-@given(graphs(), st.sampled_from([0.0, 0.3, 1.0]), st.randoms(use_true_random=False))
-def test_atdm_is_its_definition(graph: PeopleGraph, alpha: float, random) -> None:
+@given(
+    graphs(),
+    st.sampled_from([0.0, 0.3, 1.0]),
+    st.sampled_from([0.3, 0.5]),
+    st.randoms(use_true_random=False),
+)
+def test_atdm_is_its_definition(graph: PeopleGraph, alpha: float, alpha_dm: float, random) -> None:
     p = sum(len(a.domain) for a in graph.attributes.values())
     truth = np.array([random.random() < 0.5 for _ in range(p * p)], dtype=bool).reshape(p, p)
-    found = TruthDegreeLoss(graph, truth, alpha).between(np.arange(graph.n))
+    found = TruthDegreeLoss(graph, truth, alpha, alpha_dm).between(np.arange(graph.n))
     for u in range(graph.n):
         for v in range(graph.n):
-            wanted = alpha * plain_atm(graph, truth, u, v) + (1 - alpha) * plain_dm(graph, u, v)
+            wanted = alpha * plain_atm(graph, truth, u, v) + (1 - alpha) * plain_dm(graph, u, v, alpha_dm)
             assert found[u, v] == pytest.approx(wanted, abs=1e-6)
     assert np.array_equal(found, found.T)
     assert (np.diag(found) == 0).all()
@@ -196,6 +201,13 @@ def test_graphs_of_nobody_and_of_nothing() -> None:
 
 
 # Worked examples.
+
+
+@pytest.mark.parametrize("alpha_dm", [-0.1, 1.1, math.nan])
+def test_alpha_dm_is_a_share(alpha_dm: float) -> None:
+    graph = PeopleGraph.from_triples("ab", [], [("a", "knows", "b")])
+    with pytest.raises(AnonymizationError, match="alpha_dm of out-degrees in the loss must be between 0 and"):
+        AttributeDegreeLoss(graph, 0.5, alpha_dm)
 
 
 def adm(graph: PeopleGraph, u: int, v: int, alpha: float = 0.5) -> float:

@@ -439,10 +439,9 @@ def test_bad_usage_says_what_to_do(tmp_path: Path, options: list[str | Path], me
         ({"method": "ckga", "removal_price": 2.0}, "removal_price has no meaning with method ckga"),
         ({"method": "cdga", "loss": "atdm"}, "loss has no meaning with method cdga"),
         ({"method": "cdga", "alpha": 0.3, "clustering": "vac"}, "alpha has no meaning with method cdga"),
-        (
-            {"method": "cdga", "mode": "published", "clustering": "degrees"},
-            "mode has no meaning with method cdga",
-        ),
+        ({"method": "cdga", "alpha_dm": 0.3}, "alpha_dm has no meaning with method cdga"),
+        ({"method": "k-degree", "alpha_dm": 0.3}, "alpha_dm has no meaning with method k-degree"),
+        ({"alpha_dm": 2}, "alpha_dm must lie between 0 and 1"),
         ({"alpha": "a"}, "alpha must be a number, not 'a'"),
         ({"removal_price": None}, "removal_price must be a number, not None"),
         ({"removal_price": 0}, "removal_price must be above 0 and finite, not 0"),

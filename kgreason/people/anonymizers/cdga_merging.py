@@ -11,6 +11,7 @@ from kgreason.base.cores import cores, each
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.jit import DoubleRows, Doubles, Ints, kernel
 from kgreason.graph.knowledge_graph import Vertices
+from kgreason.people.anonymizers.losses import direction_weights
 from kgreason.people.anonymizers.user_distances import Clusters
 from kgreason.people.anonymizers.valid_clusters import invalid_removal
 from kgreason.people.model import Counts, Numbers
@@ -50,36 +51,51 @@ _PAIRS = 1 << 20  # pairs of clusters from which threads pay off
 
 
 def merge(
-    outs: Counts, ins: Counts, k: int, tau: float, omega: float, epsilon: int, rng: np.random.Generator
+    outs: Counts,
+    ins: Counts,
+    k: int,
+    tau: float,
+    omega: float,
+    epsilon: int,
+    rng: np.random.Generator,
+    *,
+    alpha_dm: float = 0.5,
+    literal: bool = False,
 ) -> Clusters:
     """Merge clusters, initially single users, until all have k users or none can be merged.
 
     Each round draws a share of the clusters below k, and merges the nearest pair of a drawn cluster and any other one.
-    If no drawn cluster can be merged, all clusters below k are tried, where the published algorithm stops. The nearest
-    neighbour of a cluster only changes when that neighbour is merged, so it is only then computed again. Users of
-    clusters that remain below k are in none (-1).
+    If no drawn cluster can be merged, all clusters below k are tried, where the published algorithm stops (`literal`).
+    The nearest neighbour of a cluster only changes when that neighbour is merged, so it is only then computed again.
+    Users of clusters that remain below k are in none (-1).
 
     Parameters
     ----------
     outs, ins
         Degrees of users, int64, shape (n, relations).
     tau
-        Largest distance DM of merged clusters, from 0 to 1.
+        Largest distance DM of merged clusters, from 0, the least distance of two users, to 1, the largest. (Example 5
+        of the thesis excludes a user at a distance of 0.15 by tau = 0.4, where the largest distance is 0.25.)
     omega
         Share of the clusters below k to draw, above 0 and up to 1; rounded up.
     epsilon
         Most users of a merged cluster.
+    alpha_dm
+        Weight of out-degrees in DM; in-degrees have the rest.
 
     References
     ----------
-    THESIS, section 3.3, Definition 5, equation 3.1 (alpha = 0.5) and Algorithm 1.
+    THESIS, section 3.3, Definition 5, equation 3.1, Algorithm 1 and Function 1.
     """
     _check(k, tau, omega, epsilon, outs.shape[1])
-    merging = _Merging(_rotated(outs, ins), epsilon)
+    merging = _Merging(_rotated(outs, ins, alpha_dm), epsilon)
+    limit = merging.limit(tau)
     while len(invalid := merging.below(k)):
         share = math.ceil(omega * len(invalid))
         drawn = np.sort(rng.choice(invalid, share, replace=False)) if share < len(invalid) else invalid
-        if not (merging.merge_nearest(drawn, tau) or merging.merge_nearest(invalid, tau)):
+        if merging.merge_nearest(drawn, limit):
+            continue
+        if literal or not merging.merge_nearest(invalid, limit):
             break
     return invalid_removal(merging.cluster, np.full(len(outs), k, dtype=np.int64))
 
@@ -102,8 +118,26 @@ class _Merging:
     def below(self, k: int) -> Vertices:
         return self._alive[self._size[self._alive] < k]
 
-    def merge_nearest(self, clusters: Vertices, tau: float) -> bool:
-        """Merge the closest pair of one of `clusters` and any other one, unless its distance exceeds `tau`."""
+    def limit(self, tau: float) -> float:
+        """Distance at the share `tau` between the least and the largest distance of two users; before any merge."""
+        if tau == 1:
+            return np.inf
+        self._search(self._alive)
+        largest = (self._high.max(axis=0) - self._low.min(axis=0)).max(initial=0.0)
+        least = min(float(self._far.min(initial=np.inf)), largest)
+        return float(tau * (largest - least) + least)
+
+    def merge_nearest(self, clusters: Vertices, limit: float) -> bool:
+        """Merge the closest pair of one of `clusters` and any other one, unless its distance exceeds `limit`."""
+        self._search(clusters)
+        best = int(clusters[self._far[clusters].argmin()])
+        if not self._far[best] <= limit or self._near[best] < 0:
+            return False
+        self._merge(*sorted((best, int(self._near[best]))))
+        return True
+
+    def _search(self, clusters: Vertices) -> None:
+        """Find the nearest clusters of `clusters` that are not known."""
         wanted = clusters[~self._known[clusters]]
         shares = cores() if len(wanted) * len(self._alive) > _PAIRS else 1
         ends = np.linspace(0, len(wanted), shares + 1).astype(np.int64).tolist()
@@ -115,11 +149,6 @@ class _Merging:
 
         each(search, pairwise(ends))
         self._known[wanted] = True
-        best = int(clusters[self._far[clusters].argmin()])
-        if not self._far[best] <= tau or self._near[best] < 0:
-            return False
-        self._merge(*sorted((best, int(self._near[best]))))
-        return True
 
     def _merge(self, one: int, other: int) -> None:
         self._users[one] += self._users[other]
@@ -133,10 +162,11 @@ class _Merging:
         self._known[one] = False
 
 
-def _rotated(outs: Counts, ins: Counts) -> Numbers:
-    """Coordinates with DM as Chebyshev distance: signed sums of weighted degrees, up to a global sign."""
-    n, relations = outs.shape
-    degrees = np.concatenate([outs, ins], axis=1) * (0.5 / (2 * max(n, 1) * max(relations, 1)))
+def _rotated(outs: Counts, ins: Counts, alpha_dm: float) -> Numbers:
+    """Coordinates with DM as Chebyshev distance, but for a factor: signed sums of weighted degrees."""
+    relations = outs.shape[1]
+    by_out, by_in = direction_weights(alpha_dm)  # sums are exact, so that ties are ties
+    degrees = np.concatenate([by_out * outs, by_in * ins], axis=1)
     signs = np.array(list(product((1.0, -1.0), repeat=2 * relations)))[: 1 << max(2 * relations - 1, 0)]
     return np.ascontiguousarray(degrees @ signs.T)
 

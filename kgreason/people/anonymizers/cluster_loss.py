@@ -21,7 +21,7 @@ import numpy as np
 
 from kgreason.base.jit import DoubleRows, Doubles, Ints, Rows, inlined, kernel
 from kgreason.graph.knowledge_graph import Vertices
-from kgreason.people.anonymizers.losses import Values
+from kgreason.people.anonymizers.losses import Values, direction_weights
 from kgreason.people.anonymizers.user_distances import Clusters, Levels
 from kgreason.people.model import Attribute, Numbers, PeopleGraph
 
@@ -109,7 +109,7 @@ class Columns:
         return self.own[:, -1].astype(np.int64)
 
     @classmethod
-    def of(cls, graph: PeopleGraph, levels: Levels, alpha: float) -> Columns:
+    def of(cls, graph: PeopleGraph, levels: Levels, alpha: float, alpha_dm: float = 0.5) -> Columns:
         """Columns of a graph, with the weights of AIL; the last one holds the levels, with weight 0."""
         categorical = [a for a in graph.attributes.values() if a.kind == "categorical"]
         numeric = [a for a in graph.attributes.values() if a.kind == "numeric"]
@@ -122,10 +122,11 @@ class Columns:
             for x, w in _ranges(a, graph.n):
                 own.append(x)
                 weight.append(share * w)
-        for degrees in (graph.out_degrees(), graph.in_degrees()):
+        both = graph.out_degrees(), graph.in_degrees()
+        for degrees, factor in zip(both, direction_weights(alpha_dm), strict=True):
             for degree in degrees.T:
                 own.append(degree.astype(np.float64))
-                weight.append(np.full(graph.n, (1 - alpha) / (2 * graph.n * len(graph.relations))))
+                weight.append(np.full(graph.n, factor * (1 - alpha) / (2 * graph.n * len(graph.relations))))
         own.append(levels.astype(np.float64))
         weight.append(np.zeros(graph.n))
         return cls(

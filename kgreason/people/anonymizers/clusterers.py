@@ -50,13 +50,18 @@ def k_medoids(distance: Distance, count: int, rng: np.random.Generator) -> Clust
 
 
 def hdbscan(distance: Distance, size: int) -> Clusters:
-    """Cluster users by density, in clusters of at least `size` users; outliers get -1."""
+    """Cluster users by density, in clusters of at least `size` users, and one more of all outliers.
+
+    PCKGA does not say what becomes of outliers. Few of its users are removed, and the authors' program (repository
+    `tuhoag/personalized-anony-kg`) keeps them as a cluster, which Merge-Split splits.
+    """
     from sklearn.cluster import HDBSCAN
 
     if distance.n < max(size, 2):
         return np.full(distance.n, -1, dtype=np.int64)
     model = HDBSCAN(min_cluster_size=max(size, 2), metric="precomputed", copy=False)
-    return _clusters(model.fit_predict(matrix(distance, "HDBSCAN").astype(np.float64)))
+    found = model.fit_predict(matrix(distance, "HDBSCAN").astype(np.float64))
+    return _clusters(np.where(found < 0, found.max() + 1, found))
 
 
 def hdb_star(distance: Distance, levels: Levels) -> Clusters:

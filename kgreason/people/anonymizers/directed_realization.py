@@ -14,7 +14,7 @@ maximized by a minimum-cost flow: a unit on an original edge costs -1, on anothe
 
 References
 ----------
-THESIS, 3.3.3, where edges are added, switched and extended one by one (DGA), which may not terminate.
+THESIS, 3.3.3, changes edges one by one instead (`dga_generalization`).
 Ahuja, Magnanti and Orlin, "Network Flows", 1993, section 9.7.
 """
 

@@ -5,7 +5,8 @@ Attribute values of a cluster are united. In each relation every cluster gets a 
 mutual relation are added and removed in both directions at once, since one-way links would be recognizable as added;
 their targets have an even sum, and the graph comes from `undirected_realization.relaxed`. If no simple graph has the
 degrees, a target is lowered (Degree Decrement) and never raised again; all degrees zero are those of the graph without
-edges, so the loop terminates.
+edges, so the loop terminates. The published modes use `dga_generalization` in place of all that, but for mutual
+relations.
 
 References
 ----------
@@ -25,6 +26,7 @@ from kgreason.base import cores
 from kgreason.base.records import record
 from kgreason.graph.knowledge_graph import Vertices
 from kgreason.people.anonymizers.degree_targets import KEEP, Targets, balance
+from kgreason.people.anonymizers.dga_generalization import dga_generalized
 from kgreason.people.anonymizers.directed_realization import Unrealizable, realize
 from kgreason.people.anonymizers.history import History
 from kgreason.people.anonymizers.undirected_realization import obstacle, relaxed
@@ -188,7 +190,12 @@ class Generalized:
 
 
 def generalize(
-    graph: PeopleGraph, clusters: Clusters, rng: np.random.Generator, removal: float = KEEP
+    graph: PeopleGraph,
+    clusters: Clusters,
+    rng: np.random.Generator,
+    removal: float = KEEP,
+    *,
+    literal: bool = False,
 ) -> Generalized:
     """Make users of a cluster alike: equal values, and equal out- and in-degrees in every relation.
 
@@ -201,6 +208,8 @@ def generalize(
     removal
         Cost of a removed edge, where an added one costs 1. With `KEEP`, the degrees of a cluster become its largest
         ones, as in the papers, and edges are removed only if necessary; with 1, the fewest edges change.
+    literal
+        Whether directed relations are generalized as published (`dga_generalization`); `removal` is then unused.
     """
     users = np.flatnonzero(clusters >= 0)
     kept = graph.of(users)
@@ -208,7 +217,7 @@ def generalize(
     attributes = {name: united(a, dense) for name, a in kept.attributes.items()}
     streams = rng.spawn(len(kept.relations))
     made = cores.each(
-        lambda task: _generalized(task[0], dense, task[1], removal),
+        lambda task: _generalized(task[0], dense, task[1], removal, literal),
         zip(kept.relations.values(), streams, strict=True),
     )
     relations = {name: links for name, (links, _) in zip(kept.relations, made, strict=True)}
@@ -226,7 +235,7 @@ def generalize(
 
 
 def _generalized(
-    links: Links, clusters: Clusters, rng: np.random.Generator, removal: float
+    links: Links, clusters: Clusters, rng: np.random.Generator, removal: float, literal: bool
 ) -> tuple[Links, int]:
     """A relation with equal degrees in each cluster, and the number of times a degree was lowered."""
     n = len(clusters)
@@ -234,6 +243,8 @@ def _generalized(
         return links, 0
     if links.mutual:
         return mutually_alike(links, clusters, rng, removal)
+    if literal:
+        return dga_generalized(links, clusters, rng)
     out, into = np.bincount(links.source, minlength=n), np.bincount(links.target, minlength=n)
     count = int(clusters.max()) + 1
     caps = np.full(2 * count, n - 1)

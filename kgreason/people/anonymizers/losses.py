@@ -212,18 +212,38 @@ def _adm_rows(
 _LIGHT = 1 << 18  # pairs of users below which another thread does not pay off
 
 
+def direction_weights(alpha_dm: float) -> tuple[float, float]:
+    """Factors of out- and in-degrees in DM, whose sum is 2, for the weight of out-degrees.
+
+    Multiples of 2 ** -20, so that sums over degrees are exact: equal users have no loss.
+
+    Examples
+    --------
+    >>> direction_weights(0.5), direction_weights(0.25)
+    ((1.0, 1.0), (0.5, 1.5))
+    """
+    if not 0 <= alpha_dm <= 1:
+        raise AnonymizationError(
+            f"the share alpha_dm of out-degrees in the loss must be between 0 and 1, not {alpha_dm}",
+            hint="0.5 gives out-degrees and in-degrees equal weight",
+        )
+    by_out = round(math.ldexp(alpha_dm, 21)) * 2.0**-20
+    return by_out, 2 - by_out
+
+
 class _Loss(ABC):
     """Weighted sum of two losses: alpha times that of attributes, 1 - alpha times that of degrees (DM)."""
 
-    def __init__(self, graph: PeopleGraph, alpha: float) -> None:
+    def __init__(self, graph: PeopleGraph, alpha: float, alpha_dm: float) -> None:
         if not 0 <= alpha <= 1:
             raise AnonymizationError(
                 f"the share alpha of attributes in the loss must be between 0 and 1, not {alpha}",
                 hint="0.5 gives attributes and degrees equal weight",
             )
         self._n = graph.n
+        by_out, by_in = direction_weights(alpha_dm)
         self._degree = np.ascontiguousarray(
-            np.hstack([graph.out_degrees(), graph.in_degrees()]).T, dtype=np.float64
+            np.hstack([by_out * graph.out_degrees(), by_in * graph.in_degrees()]).T, dtype=np.float64
         )
         relations = len(graph.relations)
         self._by_degrees = (1 - alpha) / (4 * relations * graph.n) if relations and graph.n else 0.0
@@ -256,8 +276,8 @@ class AttributeDegreeLoss(_Loss):
     user over 1 plus the number of domain values the user lacks. A numeric attribute is reduced to the range of its
     values: the loss is the change of both bounds over 1 plus the largest possible change; for a user without a value it
     is the number of units of the other range over 1 plus that of the domain, as if each unit were a value. DM is the
-    mean over both users, both directions and all relations of the change of the degree to the larger one, over the
-    number of users.
+    mean over both users and all relations of the change of the degree to the larger one, over the number of users;
+    out-degrees have the weight `alpha_dm`, in-degrees the rest.
 
     The domain is that of the attribute: in a subgraph it includes values without users.
 
@@ -266,11 +286,11 @@ class AttributeDegreeLoss(_Loss):
 
     References
     ----------
-    THESIS, Definitions 10-15; PCKGA, Definitions 4-6.
+    THESIS, Definitions 5 and 10-15; PCKGA, Definitions 4-6.
     """
 
-    def __init__(self, graph: PeopleGraph, alpha: float = 0.5) -> None:
-        super().__init__(graph, alpha)
+    def __init__(self, graph: PeopleGraph, alpha: float = 0.5, alpha_dm: float = 0.5) -> None:
+        super().__init__(graph, alpha, alpha_dm)
         attributes = list(graph.attributes.values())
         named = [a for a in attributes if a.kind == "categorical"]
         self._values = Values.of(graph.n, named)
@@ -333,8 +353,10 @@ class TruthDegreeLoss(_Loss):
     THESIS, Definitions 16 and 17.
     """
 
-    def __init__(self, graph: PeopleGraph, truth: npt.NDArray[np.bool_], alpha: float = 0.5) -> None:
-        super().__init__(graph, alpha)
+    def __init__(
+        self, graph: PeopleGraph, truth: npt.NDArray[np.bool_], alpha: float = 0.5, alpha_dm: float = 0.5
+    ) -> None:
+        super().__init__(graph, alpha, alpha_dm)
         self._values = all_values(graph)
         p = len(self._values)
         if truth.shape != (p, p):

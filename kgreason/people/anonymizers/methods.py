@@ -29,7 +29,11 @@ from kgreason.people.anonymizers.history import History
 from kgreason.people.anonymizers.indicator import learn
 from kgreason.people.anonymizers.k_degree import k_degree_release
 from kgreason.people.anonymizers.local_search import nearest, refine, weigh
-from kgreason.people.anonymizers.losses import AttributeDegreeLoss, TruthDegreeLoss
+from kgreason.people.anonymizers.losses import (
+    AttributeDegreeLoss,
+    TruthDegreeLoss,
+    direction_weights,
+)
 from kgreason.people.anonymizers.user_distances import (
     Among,
     AnonymizationDistance,
@@ -100,6 +104,7 @@ def _next(
         distance=work.distance,
         cluster=work.alike,
         partition=work.parted,
+        generalize=work.generalized,
         left_out=work.settings.left_out,
         secret=secret,
     )
@@ -150,10 +155,10 @@ class Clustering:
     def distance(self) -> Distance:
         """Loss of making two users alike."""
         if self.settings.loss == "adm" or not self.graph.attributes:
-            return AttributeDegreeLoss(self.graph, self.settings.alpha)
+            return AttributeDegreeLoss(self.graph, self.settings.alpha, self.settings.alpha_dm)
         self.progress.step("Learning which pairs of values are truthful")
         truth = learn(self.graph, self.settings.dimensions, self.rng)
-        return TruthDegreeLoss(self.graph, truth, self.settings.alpha)
+        return TruthDegreeLoss(self.graph, truth, self.settings.alpha, self.settings.alpha_dm)
 
     @cached_property
     def points(self) -> Numbers:
@@ -175,7 +180,7 @@ class Clustering:
         found = list(self.candidates())
         self.progress.step("Generalizing users")
         if len(found) == 1 and (found[0] >= 0).any():
-            return generalize(self.graph, found[0], self.rng)
+            return self.generalized(self.graph, found[0], self.rng)
         best, least = None, np.inf
         for cost, clusters in sorted(
             zip(map(self.certain, found), found, strict=True), key=lambda pair: pair[0]
@@ -184,12 +189,16 @@ class Clustering:
                 break
             if self.graph.n and (clusters < 0).all():
                 raise self._nobody(found)
-            made = generalize(self.graph, clusters, self.rng)
+            made = self.generalized(self.graph, clusters, self.rng)
             cost += self.by_degrees(made)
             if cost < least:
                 best, least = made, cost
         assert best is not None
         return best
+
+    def generalized(self, graph: PeopleGraph, clusters: Clusters, rng: np.random.Generator) -> Generalized:
+        """Users of each cluster made equal, as published or exactly."""
+        return generalize(graph, clusters, rng, literal=self.settings.mode == "published")
 
     def _nobody(self, found: list[Clusters]) -> AnonymizationError:
         price, n = self.settings.removal_price, self.graph.n
@@ -218,7 +227,10 @@ class Clustering:
             (self.graph.out_degrees(), made.graph.out_degrees()),
             (self.graph.in_degrees(), made.graph.in_degrees()),
         )
-        changed = sum(int(np.abs(before[made.users] - after).sum()) for before, after in both)
+        changed = sum(
+            factor * int(np.abs(before[made.users] - after).sum())
+            for (before, after), factor in zip(both, direction_weights(self.settings.alpha_dm), strict=True)
+        )
         return (1 - self.settings.alpha) * changed / (2 * self.graph.n * max(len(self.graph.relations), 1))
 
     def candidates(self) -> Iterator[Clusters]:
@@ -259,7 +271,7 @@ class Clustering:
     @cached_property
     def columns(self) -> Columns:
         """Loss columns of all users."""
-        return Columns.of(self.graph, self.levels, self.settings.alpha)
+        return Columns.of(self.graph, self.levels, self.settings.alpha, self.settings.alpha_dm)
 
     @cached_property
     def values(self) -> Columns:
@@ -281,8 +293,9 @@ class Clustering:
         count = max(len(users) // most, 1)
         degrees = self.graph.out_degrees()[users], self.graph.in_degrees()[users]
 
-        def part() -> Among:  # computed on demand: some clusterings need no distances
-            return Among(self.distance, users)
+        def part() -> Distance:  # computed on demand: some clusterings need no distances
+            # Algorithm 1 of PCKGA clusters by the anonymization distance, and all users at once
+            return self.far if settings.method == "pckga" else Among(self.distance, users)
 
         match settings.clustering:
             case "vac":
@@ -293,7 +306,16 @@ class Clustering:
                 return degree_clusters(*degrees, levels, rng, runs=cores())
             case "merging":
                 largest = settings.epsilon or 2 * most
-                return merge(*degrees, most, settings.tau, settings.omega, largest, rng)
+                return merge(
+                    *degrees,
+                    most,
+                    settings.tau,
+                    settings.omega,
+                    largest,
+                    rng,
+                    alpha_dm=settings.alpha_dm,
+                    literal=settings.mode == "published",
+                )
             case "k-means":
                 return clusterers.k_means(self.points[users], count, rng)
             case "k-medoids":
@@ -324,7 +346,7 @@ class Clustering:
         if self.settings.mode == "published":
             return found
         levels = np.full(part.n, k, dtype=np.int64)
-        columns = Columns.of(self.graph.of(part.users), levels, self.settings.alpha)
+        columns = Columns.of(self.graph.of(part.users), levels, self.settings.alpha, self.settings.alpha_dm)
         made = refine(columns, found, nearest(part))
         if isinstance(self.distance, TruthDegreeLoss):
             before, after = (self.distance.untruth(clusters, part.users) for clusters in (found, made))

@@ -1,0 +1,1 @@
+"""Figures of the papers on graphs of people, measured again."""
