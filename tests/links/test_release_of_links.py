@@ -768,7 +768,7 @@ def test_clusterings_see_each_pair_once() -> None:
     [
         ("random", 21, "k is 21, and the graph has 20 entities"),
         ("vac", 0, "k must be at least 1"),
-        ("hdbscan", 20, "found no cluster of 20"),
+        ("HDBSCAN", 20, "found no cluster of 20"),
         ("best", 2, "there is no clustering best"),
     ],
 )
