@@ -69,18 +69,18 @@ class Recommended:
 def recommended(graph: PeopleGraph, confidence: float, sensitive: Sequence[str] = ()) -> Recommended:
     """Recommend the least k of each user for a wanted confidence.
 
-    It is at least 1 / `confidence`, rounded up. Among the user and the s - 1 nearest users, each value that the user
-    has of a sensitive attribute is held by at most the share `confidence`, or by no greater share than of all users:
-    then the class tells no more than the knowledge that somebody is in the data. This is asked for every s from k to
-    2 k - 1, the sizes of classes that the methods aim at. It holds for k = n at the latest, but no more than 10 times
-    the least k is recommended.
+    It is at least 1 / `confidence`, rounded up. For every s from k to 2 k - 1, the sizes of classes that the methods
+    aim at, each value that the user has of a sensitive attribute is held by at most the share `confidence` of the user
+    and the s - 1 nearest users, or by no greater share of them than of all users: then the class tells no more than the
+    knowledge that somebody is in the data. This holds for k = n at the latest, but no more than 10 times the least k is
+    recommended.
 
     The distance is ADM with alpha = 1/2; takes time O(n²) with sensitive attributes.
 
     Raises
     ------
     AnonymizationError
-        If there is no such attribute.
+        If there is no such attribute, or there are fewer than 1 / `confidence` users.
 
     Examples
     --------
@@ -91,19 +91,25 @@ def recommended(graph: PeopleGraph, confidence: float, sensitive: Sequence[str] 
     >>> recommended(graph, 0.5).k.tolist(), recommended(graph, 0.5, ["job"]).k.tolist()
     ([2, 2, 2, 2], [4, 4, 2, 2])
     """
-    least = math.ceil(1 / confidence - 1e-9)
+    needed = (1 - 1e-9) / confidence
+    if needed > graph.n:
+        raise AnonymizationError(
+            f"a confidence of {confidence:g} needs more users than the {graph.n:,} of the graph",
+            hint=f"the least that {graph.n:,} users allow is 1/{graph.n}",
+        )
+    least = math.ceil(needed)
     most = min(FARTHEST * least, graph.n)
-    k = np.full(graph.n, least if least <= graph.n else 0, dtype=np.int64)
+    k = np.full(graph.n, least, dtype=np.int64)
     attributes = []
-    for name in sensitive:
+    for name in (sensitive := tuple(dict.fromkeys(sensitive))):
         if name not in graph.attributes:
             known = ", ".join(graph.attributes) or "none"
             raise AnonymizationError(f"there is no attribute {name!r}", hint=f"the attributes are: {known}")
         attributes.append(graph.attributes[name])
-    if attributes and least <= graph.n:
+    if attributes:
         holders = np.unique(np.concatenate([one.user for one in attributes]))
         k[holders] = _least(graph, holders, attributes, least, most, confidence)
-    return Recommended(confidence, tuple(sensitive), least, most, k)
+    return Recommended(confidence, sensitive, least, most, k)
 
 
 def _least(
