@@ -146,7 +146,7 @@ def check_no_table(file: Path) -> None:
 def check_free(out: Path, force: bool) -> None:
     """Raise `ReleaseError` for a file that would be replaced without ``--force``."""
     if (out.is_file() or out.is_symlink()) and not force:
-        raise ReleaseError(f"{out} exists already", hint="use --force to replace it, or --out FILE")
+        raise ReleaseError(f"{out} exists already", hint="use --force to replace it, or name another file")
 
 
 def warn(warnings: Sequence[Diagnostic], program: CheckedProgram) -> None:
