@@ -107,30 +107,37 @@ def recommended(graph: PeopleGraph, confidence: float, sensitive: Sequence[str] 
             raise AnonymizationError(f"there is no attribute {name!r}", hint=f"the attributes are: {known}")
         attributes.append(graph.attributes[name])
     if attributes:
-        holders = np.unique(np.concatenate([one.user for one in attributes]))
-        k[holders] = _least(graph, holders, attributes, least, most, confidence)
+        loss, holders = (
+            AttributeDegreeLoss(graph),
+            np.unique(np.concatenate([one.user for one in attributes])),
+        )
+        step = max(1, EXAMINED // (2 * most))
+        for first in range(0, len(holders), step):
+            users = holders[first : first + step]
+            k[users] = _least(loss, users, attributes, least, most, confidence)
     return Recommended(confidence, sensitive, least, most, k)
 
 
 def _least(
-    graph: PeopleGraph,
+    loss: AttributeDegreeLoss,
     users: Vertices,
     attributes: Sequence[Attribute],
     least: int,
     most: int,
     confidence: float,
 ) -> Counts:
-    """Least k of some users by the values of their neighbours; 0 if none suffices."""
-    largest = min(2 * most - 1, graph.n)
-    wanted = np.zeros(graph.n, dtype=np.int64)
+    """Least k of consecutive holders of values, by the values of their neighbours; 0 if none suffices."""
+    n = loss.n
+    largest = min(2 * most - 1, n)
+    wanted = np.zeros(n, dtype=np.int64)
     wanted[users] = largest - 1
-    near = neighbours(AttributeDegreeLoss(graph), wanted).user.reshape(len(users), largest - 1)
+    near = neighbours(loss, wanted).user.reshape(len(users), largest - 1)
     size = np.arange(1, largest + 1)
     failing = np.full((len(users), largest), largest + 1)  # the least size from here on that does not suffice
     for one in attributes:
-        _mark(failing, users, one, near, confidence, graph.n)
+        _mark(failing, users, one, near, confidence, n)
     failing = np.minimum.accumulate(failing[:, ::-1], axis=1)[:, ::-1]
-    fine = failing > np.minimum(2 * size - 1, graph.n)
+    fine = failing > np.minimum(2 * size - 1, n)
     fine[:, : least - 1] = False
     fine[:, most:] = False
     return np.where(fine.any(axis=1), fine.argmax(axis=1) + 1, 0)
@@ -143,10 +150,11 @@ def _mark(
     domain, size = max(len(held.domain), 1), np.arange(1, failing.shape[1] + 1)
     pairs = held.user * domain + held.value  # ascending
     total = np.bincount(held.value, minlength=domain)
-    rows = np.searchsorted(users, held.user)
+    start, stop = np.searchsorted(held.user, (users[0], users[-1] + 1)).tolist()
     step = max(1, EXAMINED // len(size))
-    for first in range(0, len(pairs), step):
-        row, value = rows[first : first + step], held.value[first : first + step]
+    for first in range(start, stop, step):
+        some = slice(first, min(first + step, stop))
+        row, value = np.searchsorted(users, held.user[some]), held.value[some]
         wanted = near[row] * domain + value[:, None]
         place = np.minimum(np.searchsorted(pairs, wanted), len(pairs) - 1)
         own = np.ones((len(row), 1), dtype=np.int64)
