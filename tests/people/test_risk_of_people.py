@@ -399,6 +399,7 @@ def test_the_command_as_json_names_nobody_unless_asked() -> None:
         (("--confidence", "0.2", "--sensitive", "jobs"), "there is no attribute 'jobs'"),
         (("--out", "nowhere/risks.csv"), "there is no folder nowhere"),
         (("--confidence", "0.2", "--out", "a.csv", "--k-out", "a.csv"), "name one file"),
+        (("--confidence", "0.2", "--out", "a.csv", "--k-out", "."), ". is a folder"),
     ],
 )
 def test_wrong_calls(
