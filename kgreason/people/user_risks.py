@@ -233,7 +233,8 @@ class PeopleRisk(Displayed):
         edges = np.unique(np.geomspace(found.least, found.most + 1, BANDS + 1).round().astype(np.int64))
         counts = np.histogram(levels, edges)[0].tolist()
         counts[0] -= (first := int((levels == found.least).sum()))
-        yield f"  k = {found.least}: {_users(first)}"
+        if first:
+            yield f"  k = {found.least}: {_users(first)}"
         for low, high, count in zip(edges[:-1].tolist(), edges[1:].tolist(), counts, strict=True):
             low, high = max(low, found.least + 1), high - 1
             if count:
