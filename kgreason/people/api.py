@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     Release: TypeAlias = PeopleGraph | Published | Path | str
 
 
+LARGEST = np.iinfo(np.int64).max  # k
+
+
 @dataclass(frozen=True, kw_only=True)
 class Call(Settings):
     """What `anonymize` takes besides the data."""
@@ -148,6 +151,7 @@ def _before(settings: Settings, folders: Folders | None) -> Path | None:
 def _own_k(graph: PeopleGraph, k: int | None, k_values: Levels | None) -> Counts:
     from kgreason.people.anonymity_levels import read_levels
 
+    _check_k(k=k)
     if k_values is None:
         return np.full(graph.n, 3 if k is None else k, dtype=np.int64)
     if not isinstance(k_values, Mapping):
@@ -164,8 +168,15 @@ def _own_k(graph: PeopleGraph, k: int | None, k_values: Levels | None) -> Counts
             hint="give a k for every user, or k for the others",
         )
     for label, own in k_values.items():
-        check_numbers(**{f"the k of {label!r}": (own, 1)})
+        _check_k(**{f"the k of {label!r}": own})
     return np.array([k_values.get(label, k) for label in graph.labels], dtype=np.int64)
+
+
+def _check_k(**given: int | None) -> None:
+    check_numbers(**{name: (k, 1) for name, k in given.items()})
+    for name, k in given.items():
+        if k is not None and k > LARGEST:
+            raise AnonymizationError(f"{name} must be at most {LARGEST:,}, not {k:,}")
 
 
 def verify(
@@ -324,7 +335,8 @@ def attack(
     """
     from kgreason.people.attacks import attack_users
 
-    check_numbers(k=(k, 1), targets=(targets, 1), seed=(seed, 0))
+    _check_k(k=k)
+    check_numbers(targets=(targets, 1), seed=(seed, 0))
     _check_beliefs(sensitive, confidence)
     if bool(sensitive) != (confidence is not None):
         raise AnonymizationError(
@@ -403,7 +415,7 @@ def risk(
     from kgreason.people.recommended_levels import recommended
     from kgreason.people.user_risks import PeopleRisk, seen_in
 
-    check_numbers(k=(k, 1))
+    _check_k(k=k)
     _check_beliefs(sensitive, confidence)
     if sensitive and confidence is None:
         raise AnonymizationError("sensitive attributes need a confidence", hint="say for instance 0.2")

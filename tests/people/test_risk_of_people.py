@@ -423,6 +423,9 @@ def test_wrong_calls_from_python() -> None:
         kgreason.people.risk(graph, sensitive="job", confidence=1)
     with pytest.raises(AnonymizationError, match="a confidence is above 0 and at most 1, not '0"):
         kgreason.people.risk(graph, confidence="0.2")
+    for levels in ({"k": 10**19}, {"k_values": {"a": 10**19}}):
+        with pytest.raises(AnonymizationError, match="must be at most 9,223,372,036,854,775,807, not 10,000"):
+            kgreason.people.risk(graph, **levels)
     with pytest.raises(CallError, match="not of type list"):
         kgreason.people.risk([])
     assert kgreason.people.risk(graph).risks.tolist() == [1.0]
