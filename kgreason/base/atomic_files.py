@@ -330,19 +330,29 @@ _BESIDE = (".gz", ".wal", "-journal", "-wal", "-shm")
 """Ends of the names of files that `pack`, DuckDB and SQLite write beside another, and leave there if a disk is full."""
 
 
-@contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Temporary file next to `path`, renamed to it if the block succeeds; raise `ReleaseError` if that is impossible.
-
-    For a symbolic link, its target is replaced; an existing file keeps its mode.
-    """
+def check_replaceable(path: Path) -> None:
+    """Raise `ReleaseError` for a folder, a device or a pipe."""
     if not path.name or path.is_dir():
         raise ReleaseError(f"{path} is a folder", hint="name a file in it")
+    if path.exists() and not path.is_file():
+        raise ReleaseError(f"{path} is a device or a pipe", hint="name a file, which can be replaced")
+
+
+@contextmanager
+def replacing(path: Path, *, private: bool = False) -> Iterator[Path]:
+    """Temporary file next to `path`, renamed to it if the block succeeds; raise `ReleaseError` if that is impossible.
+
+    For a symbolic link, its target is replaced. An existing file keeps its mode; a `private` one is readable by its
+    owner only.
+    """
+    check_replaceable(path)
     target = Path(os.path.realpath(path))
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
+        if private:
+            temporary.touch(mode=0o600)
         yield temporary
-        if target.is_file():
+        if target.is_file() and not private:
             temporary.chmod(stat.S_IMODE(target.stat().st_mode))
         temporary.replace(target)
     except OSError as error:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kgreason.base.atomic_files import check_replaceable
 from kgreason.base.errors import CallError, DataError, Diagnostic, KgreasonError, ReleaseError, render_all
 from kgreason.base.interrupts import INTERRUPTED, NOTHING, leave_in_order
 from kgreason.base.printable import hidden, screened
@@ -144,9 +145,10 @@ def check_no_table(file: Path) -> None:
 
 
 def check_free(out: Path, force: bool) -> None:
-    """Raise `ReleaseError` for a file that would be replaced without ``--force``."""
+    """Raise `ReleaseError` for what is no file, and for a file that would be replaced without ``--force``."""
+    check_replaceable(out)
     if (out.is_file() or out.is_symlink()) and not force:
-        raise ReleaseError(f"{out} exists already", hint="use --force to replace it, or --out FILE")
+        raise ReleaseError(f"{out} exists already", hint="use --force to replace it, or name another file")
 
 
 def warn(warnings: Sequence[Diagnostic], program: CheckedProgram) -> None:

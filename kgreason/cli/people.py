@@ -24,7 +24,14 @@ from kgreason.cli.commands import (
 from kgreason.cli.options import FILES, ORIGINAL, REQUIRED, WRITTEN, argument, names, option
 from kgreason.cli.people_risk import attack, risk
 from kgreason.cli.people_snapshots import snapshots
-from kgreason.cli.releases import FOLDERS, PLAIN_FORMAT, check_releases, print_verdict, publish
+from kgreason.cli.releases import (
+    FOLDERS,
+    PLAIN_FORMAT,
+    check_for_each,
+    check_releases,
+    print_verdict,
+    publish,
+)
 from kgreason.people.settings import PeopleModel, Settings
 
 if TYPE_CHECKING:
@@ -138,11 +145,8 @@ def _check(
         hint = "say --mapping FILE, or leave the original out to judge the release alone"
         raise CallError("the original is named, but no mapping", hint=hint)
     for flag, places in (("--original", schemas), ("--mapping", mappings)):
-        if places and len(places) != len(releases):
-            hint = f"repeat {flag} once for each release, in the same order"
-            raise CallError(
-                f"there are {len(releases)} releases, but {flag} stands {len(places)} times", hint=hint
-            )
+        if places:
+            check_for_each(releases, flag, places)
     if model != "k-degree" and asked["all_edges"]:
         hint = "leave it out, or say --model k-degree"
         raise CallError(f"--all-edges has no meaning with --model {model}", hint=hint)

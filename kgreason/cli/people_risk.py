@@ -10,11 +10,11 @@ from kgreason.base.errors import CallError, ReleaseError
 from kgreason.cli import options, terminal
 from kgreason.cli.commands import check_free, command, original_schemas, print_json, refuse, the_schema
 from kgreason.cli.options import FILES, ORIGINAL, REQUIRED, argument, option
-from kgreason.cli.releases import check_releases
+from kgreason.cli.releases import check_for_each, check_releases
 from kgreason.cli.run import tell
 
 K_VALUES = option("--k-values FILE", str, "Table user,k: how many candidates each user asks for.")
-CONFIDENCE = "Confidence in a conclusion on a user that should not be exceeded, such as 0.2."
+CONFIDENCE = "Highest confidence with which an attacker may conclude something about a user, such as 0.2."
 SENSITIVE = option(
     "--sensitive ATTRIBUTE",
     list[str],
@@ -26,7 +26,7 @@ SENSITIVE = option(
     options.SOURCES,
     option("-k --k N", int, "How many candidates each user asks for.", least=1, show_default="3"),
     K_VALUES,
-    option("--confidence C", float, f"{CONFIDENCE} Recommends a k to each user."),
+    option("--confidence C", float, f"{CONFIDENCE} Recommends a k for each user."),
     SENSITIVE,
     option(
         "--exposed N", int, "Print the N users with the highest risk; keep the output secret.", 0, least=0
@@ -54,7 +54,7 @@ def risk(
     as_json: bool,
     **files: Any,
 ) -> int:
-    """Measure the risks of a graph of people before it is anonymized, and recommend a k to each user."""
+    """Measure the risks of a graph of people before it is anonymized, and recommend a k for each user."""
     from kgreason.people import api
 
     if confidence is None:
@@ -134,12 +134,8 @@ def attack(
         raise CallError("--sensitive and --confidence belong together", hint="say both, or neither")
     check_releases(releases, mapping)
     schemas = original_schemas(original, asked, several=several)
-    for flag, places in (("--original", schemas), ("--mapping", mapping)):
-        if len(places) != len(releases):
-            hint = f"say {flag} once for each release, in the same order"
-            raise CallError(
-                f"there are {len(releases)} releases, but {flag} stands {len(places)} times", hint=hint
-            )
+    check_for_each(releases, "--original", schemas)
+    check_for_each(releases, "--mapping", mapping)
     with terminal.progress() as shown:
         found = [
             read_published(Path(release), schema, place, shown)

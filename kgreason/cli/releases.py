@@ -9,7 +9,7 @@ from typing import Any, Literal
 from kgreason.base.atomic_files import check_settled
 from kgreason.base.errors import CallError
 from kgreason.cli import terminal
-from kgreason.cli.commands import print_json
+from kgreason.cli.commands import counted, print_json
 from kgreason.cli.options import option
 from kgreason.cli.run import complain, tell
 
@@ -78,6 +78,13 @@ def check_releases(releases: Sequence[str], mappings: Sequence[Path] = ()) -> No
             tell(f"{folder} is marked UNVERIFIED: it was not confirmed when it was made", "warning")
     for place in (*map(Path, releases), *mappings):
         check_settled(place)
+
+
+def check_for_each(releases: Sequence[str], flag: str, places: Sequence[object]) -> None:
+    """Raise `CallError` unless an option is given once for each release."""
+    if len(places) != len(releases):
+        what = f"{flag} is given {counted(len(places), 'time')} for {counted(len(releases), 'release')}"
+        raise CallError(what, hint=f"say {flag} once for each release, in the same order")
 
 
 def one_mapping(mappings: Sequence[Path]) -> Path | None:

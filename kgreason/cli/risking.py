@@ -93,8 +93,7 @@ def risk(
     if out is not None:
         from kgreason.release.digests import json_text
 
-        with replacing(out) as temporary:
-            temporary.touch(mode=0o600)
+        with replacing(out, private=True) as temporary:
             temporary.write_text(json_text(found.as_dict(exposed)), encoding="utf-8")
     if as_json:
         print_json(found.as_dict(exposed))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, cast, get_args
 
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from kgreason.release.publication import Folders
 
     Release: TypeAlias = PeopleGraph | Published | Path | str
+
+
+LARGEST = np.iinfo(np.int64).max  # k
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +75,6 @@ def anonymize(data: PeopleGraph | Schema | Path | str, call: Call) -> PeopleAnon
     (True, [], 0.0)
     """
     from kgreason.people.anonymization import People
-    from kgreason.people.file_schema import Schema
     from kgreason.people.model import PeopleGraph
     from kgreason.people.reading import read as read_people
     from kgreason.people.reading import schema_of
@@ -87,13 +90,9 @@ def anonymize(data: PeopleGraph | Schema | Path | str, call: Call) -> PeopleAnon
         check_plain(folders.format)
         check_folders(folders, progress)
     clock, rng = pipeline.Clock(), np.random.default_rng(seed)
-    if not isinstance(data, PeopleGraph | Schema | Path | str):
-        raise CallError(
-            f"data are a PeopleGraph or a schema, not of type {type(data).__name__}",
-            hint="for instance the path of a schema file, or kgreason.people.schema(...) of tables and graphs",
-        )
     kept = None
     if not isinstance(data, PeopleGraph):
+        _check_data(data)
         data = schema_of(data)
         kept = data.format
     graph = data if isinstance(data, PeopleGraph) else read_people(data, progress)
@@ -115,6 +114,16 @@ def anonymize(data: PeopleGraph | Schema | Path | str, call: Call) -> PeopleAnon
         progress=progress,
     )
     return pipeline.run(family, folders)
+
+
+def _check_data(data: object) -> None:
+    from kgreason.people.file_schema import Schema
+
+    if not isinstance(data, Schema | Path | str):
+        raise CallError(
+            f"data are a PeopleGraph or a schema, not of type {type(data).__name__}",
+            hint="for instance the path of a schema file, or kgreason.people.schema(...) of tables and graphs",
+        )
 
 
 def _before(settings: Settings, folders: Folders | None) -> Path | None:
@@ -142,6 +151,7 @@ def _before(settings: Settings, folders: Folders | None) -> Path | None:
 def _own_k(graph: PeopleGraph, k: int | None, k_values: Levels | None) -> Counts:
     from kgreason.people.anonymity_levels import read_levels
 
+    _check_k(k=k)
     if k_values is None:
         return np.full(graph.n, 3 if k is None else k, dtype=np.int64)
     if not isinstance(k_values, Mapping):
@@ -158,8 +168,15 @@ def _own_k(graph: PeopleGraph, k: int | None, k_values: Levels | None) -> Counts
             hint="give a k for every user, or k for the others",
         )
     for label, own in k_values.items():
-        check_numbers(**{f"the k of {label!r}": (own, 1)})
+        _check_k(**{f"the k of {label!r}": own})
     return np.array([k_values.get(label, k) for label in graph.labels], dtype=np.int64)
+
+
+def _check_k(**given: int | None) -> None:
+    check_numbers(**{name: (k, 1) for name, k in given.items()})
+    for name, k in given.items():
+        if k is not None and k > LARGEST:
+            raise AnonymizationError(f"{name} must be at most {LARGEST:,}, not {k:,}")
 
 
 def verify(
@@ -293,7 +310,7 @@ def attack(
         Number of users to draw as targets; by default all. Rates then have a 95 % confidence interval.
     sensitive, confidence
         Attributes whose values attackers conclude from the class of a user, and the confidence that should not be
-        exceeded.
+        exceeded; of all users, also if targets are drawn.
     seed
         Seed of the targets and of the control; by default from the operating system.
 
@@ -318,8 +335,9 @@ def attack(
     """
     from kgreason.people.attacks import attack_users
 
-    check_numbers(k=(k, 1), targets=(targets, 1), seed=(seed, 0))
-    _check_confidence(confidence)
+    _check_k(k=k)
+    check_numbers(targets=(targets, 1), seed=(seed, 0))
+    _check_beliefs(sensitive, confidence)
     if bool(sensitive) != (confidence is not None):
         raise AnonymizationError(
             "sensitive attributes and a confidence belong together", hint="give both, or neither"
@@ -375,7 +393,8 @@ def risk(
     Raises
     ------
     DataError, AnonymizationError
-        If the data are invalid, a k is missing, or there is no such attribute.
+        If the data are invalid, a k is missing, there is no such attribute, or there are fewer than 1 / `confidence`
+        users.
 
     References
     ----------
@@ -396,11 +415,14 @@ def risk(
     from kgreason.people.recommended_levels import recommended
     from kgreason.people.user_risks import PeopleRisk, seen_in
 
-    check_numbers(k=(k, 1))
-    _check_confidence(confidence)
+    _check_k(k=k)
+    _check_beliefs(sensitive, confidence)
     if sensitive and confidence is None:
         raise AnonymizationError("sensitive attributes need a confidence", hint="say for instance 0.2")
-    graph = data if isinstance(data, PeopleGraph) else read_people(data, progress)
+    if not isinstance(data, PeopleGraph):
+        _check_data(data)
+        data = read_people(data, progress)
+    graph = data
     if not graph.n:
         raise AnonymizationError("the graph has no users", hint="do the files hold any rows?")
     levels = _own_k(graph, k, k_values)
@@ -417,10 +439,18 @@ def risk(
     return PeopleRisk(graph, levels, seen, advice, dependent)
 
 
-def _check_confidence(confidence: float | None) -> None:
-    if confidence is not None and not 0 < confidence <= 1:
+def _check_beliefs(sensitive: Sequence[str], confidence: float | None) -> None:
+    if isinstance(sensitive, str):
         raise AnonymizationError(
-            f"a confidence is above 0 and at most 1, not {confidence:g}", hint="0.2 is that of k = 5"
+            "sensitive is a list of attributes, not one name", hint=f"say [{sensitive!r}]"
+        )
+    if confidence is None:
+        return
+    number = isinstance(confidence, Real) and not isinstance(confidence, bool)
+    if not number or not 0 < confidence <= 1:
+        shown = f"{confidence:g}" if number else repr(confidence)
+        raise AnonymizationError(
+            f"a confidence is above 0 and at most 1, not {shown}", hint="0.2 is that of k = 5"
         )
 
 

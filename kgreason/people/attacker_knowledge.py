@@ -73,7 +73,7 @@ class Traits:
         return cls(graph.n, parts)
 
     def kinds(self) -> dict[str, Classes]:
-        """Classes of users by kind of knowledge, from little to much; empty without attributes and relations."""
+        """Classes of users by kind of knowledge, from little to much; "nothing" without attributes and relations."""
         start = np.zeros(self.n, dtype=np.int64)
         found: dict[str, Classes] = {}
         for what, kind in (("links", LINKS), ("values", VALUES)):
@@ -81,7 +81,7 @@ class Traits:
                 found[kind] = reduce(paired, some, start)
         if len(found) == 2:
             found[BOTH] = paired(found[LINKS], found[VALUES])
-        return found
+        return found or {"nothing": start}
 
     def take(self, users: Vertices) -> Traits:
         """Traits of some users, in the given order."""

@@ -84,7 +84,7 @@ def attack_users(
         seen.append(as_shown(f"{name}{STANDS}", true[name][:n], found[:m], mapping))
         control.append(_of_twins(np.append(found[m:], 0)[place], found[:m], mapping))
     if personal:
-        size = sizes([*shown.values()][-1][:m]) if shown else np.empty(0, dtype=np.int64)
+        size = sizes([*shown.values()][-1][:m])
         fits = there & (np.append(size, 0)[place] >= k)
         for name, found in shown.items():
             own, twins = (np.append(side, 0)[place] for side in (found[:m], found[m:]))
@@ -187,8 +187,8 @@ class Belief:
         share = len(self.above) / max(len(self.users), 1)
         return (
             f"values of {self.attribute} concluded from the class: confidence {self.average:.3f} on average, "
-            f"{self.highest:.3f} at most; above {self.limit:g} and the share of all users for {len(self.above):,} of "
-            f"{len(self.users):,} users ({share:.1%})"
+            f"{self.highest:.3f} at most; for {len(self.above):,} of {len(self.users):,} users ({share:.1%}) it is "
+            f"above {self.limit:g} and above the share of all users with the value"
         )
 
 
@@ -286,7 +286,10 @@ class UserAttacks(Displayed):
         """The finding in one sentence."""
         if self.holds:
             return f"every {'user' if self.all else 'drawn user'} has as many candidates as its level"
-        return f"{max(map(self.short, self.promised)):,} users have fewer candidates than their level"
+        few = max(map(self.short, self.promised))
+        if few == 1:
+            return "1 user has fewer candidates than its level"
+        return f"{few:,} users have fewer candidates than their level"
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -345,8 +348,8 @@ class UserAttacks(Displayed):
 
 
 LEGEND = (
-    "smallest          fewest users of the graph who fit the knowledge of a user, the user among them: before -> after",
-    "                  the anonymization; 0 if no user is among the candidates. The highest risk is 1 / smallest",
+    "candidates        users who fit what the attacker knows: before -> after the anonymization",
+    "smallest          fewest candidates of a user who is one of them, 0 if none is; the highest risk is 1 / smallest",
     "unique            users who are the only candidate",
     "fewer than k      users with fewer candidates than their anonymity level",
     "average risk      probability to pick the right candidate, on average",

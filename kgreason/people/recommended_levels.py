@@ -69,18 +69,18 @@ class Recommended:
 def recommended(graph: PeopleGraph, confidence: float, sensitive: Sequence[str] = ()) -> Recommended:
     """Recommend the least k of each user for a wanted confidence.
 
-    It is at least 1 / `confidence`, rounded up. Among the user and the s - 1 nearest users, each value that the user
-    has of a sensitive attribute is held by at most the share `confidence`, or by no greater share than of all users:
-    then the class tells no more than the knowledge that somebody is in the data. This is asked for every s from k to
-    2 k - 1, the sizes of classes that the methods aim at. It holds for k = n at the latest, but no more than 10 times
-    the least k is recommended.
+    It is at least 1 / `confidence`, rounded up. For every s from k to 2 k - 1, the sizes of classes that the methods
+    aim at, each value that the user has of a sensitive attribute is held by at most the share `confidence` of the user
+    and the s - 1 nearest users, or by no greater share of them than of all users: then the class tells no more than the
+    knowledge that somebody is in the data. This holds for k = n at the latest, but no more than 10 times the least k is
+    recommended.
 
     The distance is ADM with alpha = 1/2; takes time O(n²) with sensitive attributes.
 
     Raises
     ------
     AnonymizationError
-        If there is no such attribute.
+        If there is no such attribute, or there are fewer than 1 / `confidence` users.
 
     Examples
     --------
@@ -91,40 +91,53 @@ def recommended(graph: PeopleGraph, confidence: float, sensitive: Sequence[str] 
     >>> recommended(graph, 0.5).k.tolist(), recommended(graph, 0.5, ["job"]).k.tolist()
     ([2, 2, 2, 2], [4, 4, 2, 2])
     """
-    least = math.ceil(1 / confidence - 1e-9)
+    needed = (1 - 1e-9) / confidence
+    if needed > graph.n:
+        raise AnonymizationError(
+            f"a confidence of {confidence:g} needs more users than the {graph.n:,} of the graph",
+            hint=f"the least that {graph.n:,} users allow is 1/{graph.n}",
+        )
+    least = math.ceil(needed)
     most = min(FARTHEST * least, graph.n)
-    k = np.full(graph.n, least if least <= graph.n else 0, dtype=np.int64)
+    k = np.full(graph.n, least, dtype=np.int64)
     attributes = []
-    for name in sensitive:
+    for name in (sensitive := tuple(dict.fromkeys(sensitive))):
         if name not in graph.attributes:
             known = ", ".join(graph.attributes) or "none"
             raise AnonymizationError(f"there is no attribute {name!r}", hint=f"the attributes are: {known}")
         attributes.append(graph.attributes[name])
-    if attributes and least <= graph.n:
-        holders = np.unique(np.concatenate([one.user for one in attributes]))
-        k[holders] = _least(graph, holders, attributes, least, most, confidence)
-    return Recommended(confidence, tuple(sensitive), least, most, k)
+    if attributes:
+        loss, holders = (
+            AttributeDegreeLoss(graph),
+            np.unique(np.concatenate([one.user for one in attributes])),
+        )
+        step = max(1, EXAMINED // (2 * most))
+        for first in range(0, len(holders), step):
+            users = holders[first : first + step]
+            k[users] = _least(loss, users, attributes, least, most, confidence)
+    return Recommended(confidence, sensitive, least, most, k)
 
 
 def _least(
-    graph: PeopleGraph,
+    loss: AttributeDegreeLoss,
     users: Vertices,
     attributes: Sequence[Attribute],
     least: int,
     most: int,
     confidence: float,
 ) -> Counts:
-    """Least k of some users by the values of their neighbours; 0 if none suffices."""
-    largest = min(2 * most - 1, graph.n)
-    wanted = np.zeros(graph.n, dtype=np.int64)
+    """Least k of consecutive holders of values, by the values of their neighbours; 0 if none suffices."""
+    n = loss.n
+    largest = min(2 * most - 1, n)
+    wanted = np.zeros(n, dtype=np.int64)
     wanted[users] = largest - 1
-    near = neighbours(AttributeDegreeLoss(graph), wanted).user.reshape(len(users), largest - 1)
+    near = neighbours(loss, wanted).user.reshape(len(users), largest - 1)
     size = np.arange(1, largest + 1)
     failing = np.full((len(users), largest), largest + 1)  # the least size from here on that does not suffice
     for one in attributes:
-        _mark(failing, users, one, near, confidence, graph.n)
+        _mark(failing, users, one, near, confidence, n)
     failing = np.minimum.accumulate(failing[:, ::-1], axis=1)[:, ::-1]
-    fine = failing > np.minimum(2 * size - 1, graph.n)
+    fine = failing > np.minimum(2 * size - 1, n)
     fine[:, : least - 1] = False
     fine[:, most:] = False
     return np.where(fine.any(axis=1), fine.argmax(axis=1) + 1, 0)
@@ -137,10 +150,11 @@ def _mark(
     domain, size = max(len(held.domain), 1), np.arange(1, failing.shape[1] + 1)
     pairs = held.user * domain + held.value  # ascending
     total = np.bincount(held.value, minlength=domain)
-    rows = np.searchsorted(users, held.user)
+    start, stop = np.searchsorted(held.user, (users[0], users[-1] + 1)).tolist()
     step = max(1, EXAMINED // len(size))
-    for first in range(0, len(pairs), step):
-        row, value = rows[first : first + step], held.value[first : first + step]
+    for first in range(start, stop, step):
+        some = slice(first, min(first + step, stop))
+        row, value = np.searchsorted(users, held.user[some]), held.value[some]
         wanted = near[row] * domain + value[:, None]
         place = np.minimum(np.searchsorted(pairs, wanted), len(pairs) - 1)
         own = np.ones((len(row), 1), dtype=np.int64)

@@ -29,7 +29,6 @@ from kgreason.release.report.candidate_tables import Candidates, CandidateSets
 HEAD = ("an attacker knows", "unique", "", "fewer than k", "", "highest risk", "average")
 NAMED = 20  # attributes with a row of their own in the text, those with the most unique users
 BANDS = 4  # ranges of recommended k in the text
-SHOWN = 3  # users without a sufficient k who are named
 
 
 def seen_in(graph: PeopleGraph, k: Counts | None = None) -> tuple[Candidates, ...]:
@@ -38,7 +37,7 @@ def seen_in(graph: PeopleGraph, k: Counts | None = None) -> tuple[Candidates, ..
     `k` are the public levels of users, which attackers know as well.
     """
     traits = Traits.of(graph)
-    kinds = traits.kinds() or {"nothing": np.zeros(graph.n, dtype=np.int64)}
+    kinds = traits.kinds()
     single = {f"values of {name}": of for (part, name), of in traits.parts.items() if part == "values"}
     if len(single) > 1:
         kinds = {name: of for name, of in kinds.items() if name == LINKS} | single | kinds
@@ -47,6 +46,10 @@ def seen_in(graph: PeopleGraph, k: Counts | None = None) -> tuple[Candidates, ..
         kinds[known_k(last)] = paired(kinds[last], k)
     everybody = np.ones(graph.n, dtype=np.bool_)
     return tuple(Candidates(name, CandidateSets(sizes(of), everybody)) for name, of in kinds.items())
+
+
+def _users(count: int) -> str:
+    return f"{count:,} user{'s' * (count != 1)}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +115,7 @@ class PeopleRisk(Displayed):
         return int((sets.candidates < self.k).sum())
 
     def as_dict(self, exposed: int = 0) -> dict[str, Any]:
-        """Plain data for JSON; names the users without a sufficient k, and the `exposed` most exposed ones (secret)."""
+        """Plain data for JSON, with the names of the `exposed` most exposed users (secret)."""
         advice, dependences = self.recommended, self.dependences
         return {
             "format": 1,
@@ -128,9 +131,7 @@ class PeopleRisk(Displayed):
                 }
                 for name, sets in self._sets()
             ],
-            "recommended": None
-            if advice is None
-            else advice.as_dict() | {"without": self.graph.labels[advice.without].tolist()},
+            "recommended": None if advice is None else advice.as_dict(),
             "dependences": None
             if dependences is None
             else [asdict(one) | {"significant": one.significant} for one in dependences],
@@ -153,8 +154,7 @@ class PeopleRisk(Displayed):
         if self.recommended is not None:
             header.append("recommended k")
             columns.append(self.recommended.k)
-        with replacing(path) as temporary:
-            temporary.touch(mode=0o600)
+        with replacing(path, private=True) as temporary:
             write_csv(temporary, header, columns)
 
     def write_levels(self, path: Path) -> None:
@@ -164,8 +164,7 @@ class PeopleRisk(Displayed):
         """
         assert self.recommended is not None
         users = np.flatnonzero(self.recommended.k)
-        with replacing(path) as temporary:
-            temporary.touch(mode=0o600)
+        with replacing(path, private=True) as temporary:
             write_csv(temporary, ("user", "k"), (self.graph.labels[users], self.recommended.k[users]))
 
     def row(self, knowledge: str, sets: CandidateSets) -> tuple[str, ...]:
@@ -190,9 +189,9 @@ class PeopleRisk(Displayed):
 
     def text(self, exposed: int = 0) -> str:
         """The figures as text, with the `exposed` most exposed users (secret)."""
-        graph = f"{self.graph!r}".strip("<>").removeprefix("PeopleGraph with ").partition(";")[0]
-        lines = [f"{graph}, before any anonymization", "", *aligned([HEAD, *self.rows()])]
-        left_out = len(self.seen) - len(self.rows())
+        rows = self.rows()
+        lines = [f"{_users(self.graph.n)}, before any anonymization", "", *aligned([HEAD, *rows])]
+        left_out = len(self.seen) - len(rows)
         if left_out:
             lines.append(f"further attributes, with fewer unique users: {left_out:,}")
         if remarks := list(self.remarks()):
@@ -216,36 +215,32 @@ class PeopleRisk(Displayed):
         if any(one.significant for one in found):
             yield "an attacker who knows the k of a user may conclude data from it: do not publish the k"
         elif found:
-            yield f"k depends on nothing that was compared ({len(found):,} tests)"
+            yield f"no dependence of k on the data was found (tests: {len(found):,})"
         else:
-            yield "k is the same for all users, or there is nothing to compare it with"
+            yield "dependence of k on the data was not tested: all k are equal, or nothing can be compared"
 
     def _advice(self, found: Recommended) -> Iterator[str]:
-        yield (
-            f"least k for which no user is found with a confidence above {found.confidence:g}: {found.least} "
-            "(guaranteed)"
-        )
+        limit, what = f"{found.confidence:g}", " or ".join(found.sensitive)
+        yield f"guaranteed: with k = {found.least} no user is found with a confidence above {limit}"
         alike = int((self._users_alike() >= found.least).sum())
-        yield f"users of whom as many share all values and numbers of links already: {alike:,}"
+        yield f"already in a group of {found.least} or more with equal values and numbers of links: {_users(alike)}"
         if not found.sensitive:
-            yield "without --sensitive this k is the same for all users"
+            yield "this k is the same for all users, as no attribute is sensitive"
             return
-        what = ", ".join(found.sensitive)
-        yield (
-            f"k for which {found.confidence:g} of the user and the nearest users, or the share of all users, at most "
-            f"have the same {what} (estimate):"
-        )
+        yield f"estimated: k with which no {what} of a user is concluded with a confidence above {limit}, or above the"
+        yield "share of all users with the value:"
         levels = found.k[found.k > 0]
         edges = np.unique(np.geomspace(found.least, found.most + 1, BANDS + 1).round().astype(np.int64))
         counts = np.histogram(levels, edges)[0].tolist()
         counts[0] -= (first := int((levels == found.least).sum()))
-        yield f"  k = {found.least}: {first:,} users"
+        if first:
+            yield f"  k = {found.least}: {_users(first)}"
         for low, high, count in zip(edges[:-1].tolist(), edges[1:].tolist(), counts, strict=True):
+            low, high = max(low, found.least + 1), high - 1
             if count:
-                yield f"  k = {max(low, found.least + 1)} to {high - 1}: {count:,} users"
-        if len(without := found.without):
-            some = ", ".join(self.graph.labels[without[:SHOWN]].tolist()) + ", ..." * (len(without) > SHOWN)
-            yield f"  none up to {found.most} suffices: {len(without):,} users ({some})"
+                yield f"  k = {low}{f' to {high}' * (high > low)}: {_users(count)}"
+        if len(found.without):
+            yield f"  no k up to {found.most} suffices: {_users(len(found.without))}"
         yield "these k depend on the values: keep them secret"
 
     def _users_alike(self) -> Counts:

@@ -454,7 +454,7 @@ def test_what_is_there_is_replaced_by_force_alone(here: Path, words: list[str]) 
     before = (here / "own.csv").read_bytes()
     done = run(*words, "--out", "own.csv")
     assert done.exit_code == 2
-    assert "own.csv exists already\n  help: use --force to replace it, or --out FILE" in done.stderr
+    assert "own.csv exists already\n  help: use --force to replace it, or name another file" in done.stderr
     assert (here / "own.csv").read_bytes() == before
     (here / "new.csv").write_text("x")
     assert run(*words, "--out", "new.csv", "--force").exit_code == 0

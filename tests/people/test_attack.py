@@ -250,6 +250,15 @@ def test_a_series_counts_as_its_checker(facts: list[tuple[list[tuple[str, str, s
     assert last.candidates.tolist() == np.bincount(seen.classes)[seen.classes].tolist()
 
 
+def test_without_values_and_links_a_user_hides_among_all() -> None:
+    two = PeopleGraph.from_triples("ab", [])
+    found = kgreason.people.attack(two, two, np.arange(2), k=2)
+    assert [one.knowledge for one in found.seen] == ["true nothing", "nothing, as released"]
+    assert found.holds
+    own = kgreason.people.attack(two, two, np.arange(2), k_values={"a": 2, "b": 3})
+    assert own.state == "1 user has fewer candidates than its level"
+
+
 def test_users_of_a_series_keep_their_names() -> None:
     people = graph([("u0", "job", "nurse")])
     same, other = np.arange(7), np.roll(np.arange(7), 1)
@@ -327,8 +336,8 @@ def test_the_command_with_drawn_targets_sensitive_values_and_several_releases(tm
         (("r", "r", "--k-values", "k.csv"), "--k-values has no meaning with several releases"),
         (("r", "r", "--sensitive", "job"), "--sensitive has no meaning with several releases"),
         (("r", "--sensitive", "job"), "--sensitive and --confidence belong together"),
-        (("r", "r"), "there are 2 releases, but --original stands 1 times"),
-        (("r", "r", "--original", "o.toml"), "there are 2 releases, but --mapping stands 1 times"),
+        (("r", "r"), "--original is given 1 time for 2 releases"),
+        (("r", "r", "--original", "o.toml"), "--mapping is given 1 time for 2 releases"),
         (("r", "--targets", "0"), "--targets"),
     ],
 )

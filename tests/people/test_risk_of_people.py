@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kgreason
-from kgreason.base.errors import AnonymizationError
+from kgreason.base.errors import AnonymizationError, CallError
 from kgreason.cli import app
 from kgreason.people import PeopleGraph
 from kgreason.people.anonymity_levels import te_levels, zipf_levels
@@ -159,22 +159,35 @@ def plain_recommended(graph: PeopleGraph, confidence: Fraction, sensitive: list[
 )
 def test_recommended_k_are_those_of_the_definition(graph: PeopleGraph, confidence: Fraction) -> None:
     names = [*graph.attributes]
+    if ceil(1 / confidence) > graph.n:
+        with pytest.raises(AnonymizationError, match=f"more users than the {graph.n} of the graph"):
+            recommended(graph, float(confidence), names)
+        return
     found = recommended(graph, float(confidence), names)
+    assert str(PeopleRisk(graph, found.k, seen_in(graph), found))
     assert found.k.tolist() == plain_recommended(graph, confidence, names)
     assert found.least == ceil(1 / confidence)
     assert ((found.k == 0) | (found.k >= found.least)).all()
     if found.most == graph.n:  # a class of everybody tells nothing
         assert not len(found.without)
-    least = ceil(1 / confidence)
-    assert recommended(graph, float(confidence)).k.tolist() == [least if least <= graph.n else 0] * graph.n
+    assert recommended(graph, float(confidence)).k.tolist() == [found.least] * graph.n
 
 
 @pytest.mark.parametrize(
-    ("confidence", "least"), [(0.1, 10), (0.2, 5), (0.3, 4), (1 / 3, 3), (0.34, 3), (1.0, 1), (1 / 49, 49)]
+    ("confidence", "least"),
+    [(0.1, 10), (0.2, 5), (0.3, 4), (1 / 3, 3), (0.34, 3), (1.0, 1), (0.999, 2), (1 / 49, 49), (1 / 50, 50)],
 )
 def test_the_least_k_is_exact(confidence: float, least: int) -> None:
     graph = PeopleGraph.from_triples(map(str, range(50)), [])
     assert set(recommended(graph, confidence).k.tolist()) == {least}
+
+
+@pytest.mark.parametrize("confidence", [1 / 51, 1e-9, 1e-320])
+def test_a_confidence_below_one_over_the_users_is_refused(confidence: float) -> None:
+    graph = PeopleGraph.from_triples(map(str, range(50)), [])
+    with pytest.raises(AnonymizationError, match="needs more users than the 50 of the graph") as raised:
+        recommended(graph, confidence)
+    assert "1/50" in str(raised.value.hint)
 
 
 def test_many_values_are_examined_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -327,7 +340,9 @@ def test_the_command(tmp_path: Path) -> None:
     assert lines[0] == "60 users, before any anonymization"
     assert lines[2].split()[:3] == ["an", "attacker", "knows"]
     assert any(line.startswith("values, links and k") for line in lines)
-    assert "least k for which no user is found with a confidence above 0.25: 4 (guaranteed)" in lines
+    assert "guaranteed: with k = 4 no user is found with a confidence above 0.25" in lines
+    assert "  k = 4: 3 users" in lines
+    assert "  k = 13 to 22: 1 user" in lines
     assert "these k depend on the values: keep them secret" in lines
     assert lines[-3].startswith("most exposed")
     assert "keep this output secret" in done.stderr
@@ -344,6 +359,9 @@ def test_the_command(tmp_path: Path) -> None:
     again = run("people", "risk", SCHEMA, "--out", out)
     assert again.exit_code == 2
     assert "use --force to replace it" in again.stderr
+    out.chmod(0o644)
+    assert run("people", "risk", SCHEMA, "--out", out, "--force").exit_code == 0
+    assert stat.S_IMODE(out.stat().st_mode) == 0o600
 
 
 def test_the_command_as_json_names_nobody_unless_asked() -> None:
@@ -355,13 +373,18 @@ def test_the_command_as_json_names_nobody_unless_asked() -> None:
         "most": 50,
         "k": {"5": 60},
         "none_suffices": 0,
-        "without": [],
     }
     assert [one["knowledge"] for one in told["risks"]][-1] == "values and numbers of links"
     assert "exposed" not in told
     assert told["dependences"] is None
     told = json.loads(run("people", "risk", SCHEMA, "--exposed", 1, "--json").stdout)
     assert len(told["exposed"]) == 1
+    asked = "people", "risk", SCHEMA, "--confidence", "0.25", "--sensitive", "job"
+    assert json.loads(run(*asked, "--json").stdout)["recommended"]["none_suffices"] == 16
+    assert "  no k up to 40 suffices: 16 users" in run(*asked).stdout.splitlines()
+    for more in ((), ("--json",)):
+        said = run(*asked, *more).stdout
+        assert not any(user in said for user in kgreason.people.read(SCHEMA).labels)
 
 
 @pytest.mark.parametrize(
@@ -372,9 +395,11 @@ def test_the_command_as_json_names_nobody_unless_asked() -> None:
         (("--confidence", "0"), "a confidence is above 0 and at most 1, not 0"),
         (("--confidence", "1.5"), "a confidence is above 0 and at most 1, not 1.5"),
         (("--confidence", "nan"), "a confidence is above 0 and at most 1, not nan"),
+        (("--confidence", "0.01"), "a confidence of 0.01 needs more users than the 60 of the graph"),
         (("--confidence", "0.2", "--sensitive", "jobs"), "there is no attribute 'jobs'"),
         (("--out", "nowhere/risks.csv"), "there is no folder nowhere"),
         (("--confidence", "0.2", "--out", "a.csv", "--k-out", "a.csv"), "name one file"),
+        (("--confidence", "0.2", "--out", "a.csv", "--k-out", "."), ". is a folder"),
     ],
 )
 def test_wrong_calls(
@@ -394,7 +419,17 @@ def test_wrong_calls_from_python() -> None:
         kgreason.people.risk(graph, sensitive=["job"])
     with pytest.raises(AnonymizationError, match="the graph has no users"):
         kgreason.people.risk(PeopleGraph.from_triples([], []))
+    with pytest.raises(AnonymizationError, match="sensitive is a list of attributes, not one name"):
+        kgreason.people.risk(graph, sensitive="job", confidence=1)
+    with pytest.raises(AnonymizationError, match="a confidence is above 0 and at most 1, not '0"):
+        kgreason.people.risk(graph, confidence="0.2")
+    for levels in ({"k": 10**19}, {"k_values": {"a": 10**19}}):
+        with pytest.raises(AnonymizationError, match="must be at most 9,223,372,036,854,775,807, not 10,000"):
+            kgreason.people.risk(graph, **levels)
+    with pytest.raises(CallError, match="not of type list"):
+        kgreason.people.risk([])
     assert kgreason.people.risk(graph).risks.tolist() == [1.0]
+    assert str(kgreason.people.risk(graph)).startswith("1 user, before any anonymization")
 
 
 def test_many_attributes_are_shown_by_their_unique_users() -> None:

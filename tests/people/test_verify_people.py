@@ -828,7 +828,7 @@ def test_the_schema_of_a_release_hides_nothing(written: Path) -> None:
         ("release --model k-ad --mapping private", "a mapping is named, but no original"),
         (
             "release release --model kw-tad --original original.toml --mapping private",
-            "--original stands 1 times",
+            "--original is given 1 time for 2 releases",
         ),
         ("relaese --model k-ad", "relaese: there is no such release folder"),
         ("private --model k-ad", "users.csv: there is no such file"),

@@ -201,10 +201,7 @@ def write_history(path: Path, history: History) -> None:
         "series": history.series.tolist(),
     }
     document = {"format": FORMAT, "version": VERSION, "sum": _sum(body), **body}
-    if path.is_file():
-        path.chmod(0o600)
-    with replacing(path) as temporary:
-        temporary.touch(mode=0o600)
+    with replacing(path, private=True) as temporary:
         temporary.write_text(json.dumps(document, ensure_ascii=True) + "\n", encoding="ascii")
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.records import record
+from kgreason.release.rates import chances
 from kgreason.release.report.report_data import Figure, Item, Table
 from kgreason.release.verdicts import NORMAL
 
@@ -78,7 +79,7 @@ class CandidateSets:
     @property
     def _found(self) -> npt.NDArray[np.float64]:
         """Prosecutor's risk of each target."""
-        return np.where(self.right, 1 / np.maximum(self.candidates, 1), 0.0)
+        return chances(self.candidates, self.right)
 
     @property
     def average(self) -> float:
@@ -107,7 +108,7 @@ class CandidateSets:
         """Marketer's risk: expected share of the graph's vertices identified correctly by random matching."""
         if self.fits is None:
             return None
-        return float(np.where(self.right, 1 / np.maximum(self.fits, 1), 0.0).sum()) / max(self.shown, 1)
+        return float(chances(self.fits, self.right).sum()) / max(self.shown, 1)
 
     @property
     def misled(self) -> float:
