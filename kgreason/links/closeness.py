@@ -12,6 +12,7 @@ divided by the largest number of ranks).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
@@ -55,12 +56,14 @@ def _largest(graph: LinkGraph, name: str, values: Attribute) -> Distance:
     held = _held(values)
     having = sum(size[node] for node in held)
     share = having / sum(size)  # of the entities that have values
-    ranks = 1 + max(max(own) for own in held.values())
-    overall = np.zeros(ranks)
+    entities: Counter[tuple[int, ...]] = Counter()
     for node, own in held.items():
-        overall[list(own)] += size[node] / len(own) / having
-    numeric = values.kind == "numeric"
-    known = {own: _ordered(own, overall) if numeric else _equal(own, overall) for own in {*held.values()}}
+        entities[own] += size[node]
+    overall = np.zeros(1 + max(map(max, entities)))
+    for own, number in sorted(entities.items()):  # rounding must not depend on the order of nodes
+        overall[list(own)] += number / len(own) / having
+    apart = _ordered if values.kind == "numeric" else _equal
+    known = {own: apart(own, overall) for own in entities}
     worst, at = -1.0, 0
     for node in range(graph.n):
         found = max(known[held[node]], 1 - share) if node in held else share
