@@ -146,7 +146,9 @@ def _degrees(given: Any, name: str) -> Draws | None:
     kind, colon, numbers = str(given).partition(":") if isinstance(given, str) else ("", "", "")
     if colon and kind == _NAMED:
         return _named(numbers, name)
-    found = np.array(_values(given, name, _degree, f"a degree is a whole number, 0 to {_MOST:,}"), dtype=np.int64)
+    found = np.array(
+        _values(given, name, _degree, f"a degree is a whole number, 0 to {_MOST:,}"), dtype=np.int64
+    )
     return SampledDegrees(found)
 
 

@@ -76,7 +76,7 @@ def test_distances_are_those_of_the_definition(sets: Sets, kind: Kind, data: st.
 @pytest.mark.parametrize("kind", ["numeric", "categorical"])
 def test_distances_do_not_depend_on_the_order_of_nodes(kind: Kind) -> None:
     """Not in the last digit either: the published report, which has them, is compared byte for byte."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(2)
     rows = [({*rng.integers(0, 9, rng.integers(1, 7)).tolist()}, int(rng.integers(1, 9))) for _ in range(40)]
     found = set()
     for _ in range(20):
