@@ -300,6 +300,10 @@ def test_what_is_no_attribute_is_refused() -> None:
         believed(made, "friends(X, Y) :- land(X, C), country(Y, C).")
     with pytest.raises(AnonymizationError, match="'country' is a relation and an attribute of the release"):
         believed(graph([{"DE"}], country=observations(np.array([0]), np.array([0]))), LAND)
+    with pytest.raises(ProgramError, match="E501") as wrong:
+        believed(graph([{"DE"}], [{"20"}]), "friends(X, Y) :- country(X, C), age(Y, C).")
+    assert str(wrong.value).count("E501") == 1
+    assert "cause" not in str(wrong.value)
     with pytest.raises(ProgramError, match="E403"):
         believed(made, 'friends(X, Y) :- classmates(X, Y), country("Ann", C), country(X, C).')
     with pytest.raises(ProgramError, match="E40"):

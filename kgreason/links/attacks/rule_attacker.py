@@ -299,7 +299,7 @@ class _Rule:
 
     def listing(self) -> CheckedRule:
         head = CheckedAtom(self.predicate, self.terms, self.rule.head.span)
-        return replace(self.rule, head=head, text=f"{self.rule.text} ({self.predicate})")
+        return replace(self.rule, head=head)
 
     def arguments(self, atom: CheckedAtom, rows: Ints, symbols: Symbols) -> Ints:
         """Arguments of an atom in each grounding, shape (rows, arity); weights and numbers as codes of doubles."""
