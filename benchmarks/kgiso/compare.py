@@ -27,7 +27,7 @@ class Metric:
     digits
         Decimals that are shown.
     higher
-        Whether higher is better; lower is, of all but one.
+        Whether higher is better, as of δ.
     """
 
     title: str

@@ -164,7 +164,10 @@ class Page:
         reasons, rest = explained(self.verdicts[name])
         lines = [f"- {reason.text}" for reason in reasons]
         if rest:
-            named = (", ".join(filter(None, (v.row, TITLES.get(v.method), v.metric))) for v in rest)
+            named = (
+                ", ".join(filter(None, (v.row, TITLES.get(v.method), v.metric and METRICS[v.metric].title)))
+                for v in rest
+            )
             lines.append(f"- No reason is known for ▼ in: {'; '.join(named)}.")
         return "\n".join(["Why:", "", *lines]) if lines else ""
 

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _NAMES = "in_degrees", "out_degrees", "weights_from", "labels"
 _NAMED = "negative-binomial"
-_UNBOUNDED = 1_000_000  # degrees that a named distribution draws at most
+_MOST = 1_000_000  # largest degree that is read or drawn
+_LEAST = 1e-6  # mean; numpy draws from no smaller, and of no greater variance than _MOST squared
 _LABEL = re.compile(r"[^\W\d_][\w-]*")
 # words that begin with a letter and that some format reads as another value
 _WORDS = {"true", "false", "null", "nan", "inf", "infinity", "none", "na"}
@@ -145,7 +146,9 @@ def _degrees(given: Any, name: str) -> Draws | None:
     kind, colon, numbers = str(given).partition(":") if isinstance(given, str) else ("", "", "")
     if colon and kind == _NAMED:
         return _named(numbers, name)
-    found = np.array(_values(given, name, _degree, "a degree is a whole number, at least 0"), dtype=np.int64)
+    found = np.array(
+        _values(given, name, _degree, f"a degree is a whole number, 0 to {_MOST:,}"), dtype=np.int64
+    )
     return SampledDegrees(found)
 
 
@@ -154,17 +157,18 @@ def _named(numbers: str, name: str) -> DegreeDistribution:
         mean, variance = map(float, numbers.split(","))
     except ValueError:
         mean = variance = np.nan
-    if not (0 < mean <= variance < np.inf):
+    if not (_LEAST <= mean <= min(variance, _MOST) and variance <= _MOST**2):
         raise AnonymizationError(
-            f"{_option(name)}: {numbers[:40]!r} is no mean and variance of a negative binomial distribution",
-            hint=f"say for instance {_NAMED}:3,9: the variance is at least the mean, 3,3 is Poisson",
+            f"{_option(name)}: {numbers[:40]!r} is no mean and variance of a negative binomial distribution of degrees",
+            hint=f"say for instance {_NAMED}:3,9: the variance is at least the mean (3,3 is Poisson), and the mean is "
+            f"{_MOST:,} at most",
         )
-    return DegreeDistribution(mean, variance, _UNBOUNDED)
+    return DegreeDistribution(mean, variance, _MOST)
 
 
 def _degree(text: object) -> int:
     number = int(str(text))
-    if not 0 <= number <= _UNBOUNDED:
+    if not 0 <= number <= _MOST:
         raise ValueError(text)
     return number
 
@@ -185,7 +189,10 @@ def _weight(text: object) -> float:
 def _labels(given: Any) -> Sequence[str] | None:
     if given is None:
         return None
-    rule = "a label begins with a letter and has letters, digits, - and _ only, so that every format keeps it"
+    rule = (
+        "a label begins with a letter, has letters, digits, - and _ only, and is no word such as true, null or nan, so "
+        "that every format keeps it"
+    )
     found: Sequence[str] = _values(given, "labels", _label, rule)
     if len(set(found)) < len(found):
         twice, _ = Counter(found).most_common(1)[0]

@@ -254,7 +254,7 @@ _GUARANTEE = re.compile(
     r"(?: with [0-9]{1,9}-anonymous degrees(?: and neighbours' degrees)?)?), for the edges ",
     re.MULTILINE,
 )
-_CHECKED = re.compile(rf"check(?:ed)? for ({_SIZES})(?:\.$| and does NOT hold,)", re.MULTILINE)
+_CHECKED = re.compile(rf"check(?:ed)? for ({_SIZES})(?:\.$| and do NOT hold,)", re.MULTILINE)
 
 _SERIES = re.compile(r"^Series: ([^.]*(?:\.[0-9][^.]*)?)\.$", re.MULTILINE)
 _PART = r"(?:none|less than 1 %|about [0-9]{1,3} %)"

@@ -51,17 +51,17 @@ class _Divided(_Attacked):
 @dataclass(frozen=True, kw_only=True)
 class _Given(_Divided):
     in_degrees: str | Path | Sequence[int] | None = setting(None, metavar="DISTRIBUTION", reported=False)
-    """For klone, and kguard unless exact: distribution of in-degrees from which those are drawn that must differ:
-    negative-binomial:MEAN,VARIANCE, or a file of degrees, one per line, to draw from. Default: fitted to the graph; for
-    klone, the least degrees that differ."""
+    """For klone, and kguard unless exact: distribution from which in-degrees that must differ are drawn:
+    negative-binomial:MEAN,VARIANCE, or a file of degrees, one per line, all equally likely. Default: fitted to the
+    graph; for klone, the least degrees that differ."""
     out_degrees: str | Path | Sequence[int] | None = setting(None, metavar="DISTRIBUTION", reported=False)
     """The same for out-degrees."""
     weights_from: str | Path | Sequence[float] | None = setting(None, metavar="FILE", reported=False)
     """File of weights, one per line: new weights are distributed as these, as far as the rules allow, and not as those
     of the graph. Not for k-iso."""
     labels: str | Path | Iterable[str] | None = setting(None, metavar="FILE", reported=False)
-    """File of labels, one per line, which the vertices of the release get at random, instead of random labels; they
-    are none of the graph's. README.txt tells of it. Not for k-iso."""
+    """File of labels, one per line, none of them a label of the graph: the vertices of the release get these at random,
+    instead of random labels. README.txt says that labels are from a list. Not for k-iso."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,9 +78,9 @@ class Kguard(_Continued):
     """Settings of KGUARD."""
 
     mode: Mode = setting("exact")
-    """For kguard: exact protects every subgraph; published is the paper with a lighter reading of line 11 of its
-    Algorithm 3, literal without it, which adds far more edges. Both may leave some subgraphs without images, which the
-    verdict counts."""
+    """For kguard: exact protects every subgraph; published is Algorithm 3 of the paper with a lighter reading of its
+    line 11, literal has line 11 as written, which adds far more edges. Both may leave some subgraphs without images,
+    which the verdict counts."""
     plans: int | None = setting(None, metavar="N", least=1)
     """For kguard, exact: complete attempts, of which one is released: that with the highest precision of derived facts,
     among those with at most 10 % more additions than the fewest. Default: 4, on small graphs 8, on large ones fewer."""

@@ -12,7 +12,9 @@ divided by the largest number of ranks).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -55,12 +57,14 @@ def _largest(graph: LinkGraph, name: str, values: Attribute) -> Distance:
     held = _held(values)
     having = sum(size[node] for node in held)
     share = having / sum(size)  # of the entities that have values
-    ranks = 1 + max(max(own) for own in held.values())
-    overall = np.zeros(ranks)
+    entities: Counter[tuple[int, ...]] = Counter()
     for node, own in held.items():
-        overall[list(own)] += size[node] / len(own) / having
-    numeric = values.kind == "numeric"
-    known = {own: _ordered(own, overall) if numeric else _equal(own, overall) for own in {*held.values()}}
+        entities[own] += size[node]
+    overall = np.zeros(1 + max(map(max, entities)))
+    for own, number in sorted(entities.items()):  # rounding must not depend on the order of nodes
+        overall[list(own)] += number / len(own) / having
+    apart = _ordered(overall) if values.kind == "numeric" else partial(_equal, overall)
+    known = {own: apart(own) for own in entities}
     worst, at = -1.0, 0
     for node in range(graph.n):
         found = max(known[held[node]], 1 - share) if node in held else share
@@ -80,16 +84,25 @@ def _held(values: Attribute) -> dict[int, tuple[int, ...]]:
     return {node: tuple(sorted(own)) for node, own in held.items()}
 
 
-def _equal(own: tuple[int, ...], overall: Shares) -> float:
+def _equal(overall: Shares, own: tuple[int, ...]) -> float:
     """Total variation: what the values have above their overall shares."""
     return float(np.maximum(1 / len(own) - overall[list(own)], 0.0).sum())
 
 
-def _ordered(own: tuple[int, ...], overall: Shares) -> float:
+def _ordered(overall: Shares) -> Callable[[tuple[int, ...]], float]:
     """Earth mover's distance of ranks: the mean gap between both distribution functions, over all but the last rank."""
-    below = np.searchsorted(np.array(own), np.arange(len(overall)), side="right") / len(own)
-    gaps = np.abs(below - np.cumsum(overall))[:-1]
-    return float(gaps.mean()) if len(gaps) else 0.0
+    below = np.cumsum(overall)[:-1]
+    sums = np.append(0.0, np.cumsum(below))
+
+    def apart(own: tuple[int, ...]) -> float:
+        # the function of `own` is a level from each of its ranks to the next; that of all ascends, and crosses it once
+        level = np.arange(len(own) + 1) / len(own)
+        start, end = np.array([0, *own]), np.array([*own, len(below)])
+        cross = np.clip(np.searchsorted(below, level), start, end)
+        gaps = level * (2 * cross - start - end) + sums[start] + sums[end] - 2 * sums[cross]
+        return float(gaps.sum()) / max(len(below), 1)
+
+    return apart
 
 
 def close(found: tuple[Distance, ...], most: float) -> Item:

@@ -165,7 +165,7 @@ def test_the_page_says_what_is_better_equal_worse_or_missing(parts: SimpleNamesp
     assert (
         "| [Table 1](#table-1) |  | ▲ 0 (0), = 4 (4), ▼ 0 (0) |  |  | ▲ 3 (3), = 0 (0), ▼ 1 (1) |  |" in text
     )
-    assert "- No reason is known for ▼ in: Erdős–Rényi n = 500, M = 5k, KGUARD, exact, u." in text
+    assert "- No reason is known for ▼ in: Erdős–Rényi n = 500, M = 5k, KGUARD, exact, U." in text
     assert f"| {failed} | not done in 10 s |" in text
     assert "- a machine" in text
     assert "A quick series" in text

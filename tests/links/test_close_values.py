@@ -73,6 +73,18 @@ def test_distances_are_those_of_the_definition(sets: Sets, kind: Kind, data: st.
     assert expected[int(found.node[1:])] == pytest.approx(found.distance, abs=1e-12)
 
 
+@pytest.mark.parametrize("kind", ["numeric", "categorical"])
+def test_distances_do_not_depend_on_the_order_of_nodes(kind: Kind) -> None:
+    """Not in the last digit either: the published report, which has them, is compared byte for byte."""
+    rng = np.random.default_rng(2)
+    rows = [({*rng.integers(0, 9, rng.integers(1, 7)).tolist()}, int(rng.integers(1, 9))) for _ in range(40)]
+    found = set()
+    for _ in range(20):
+        some = [rows[i] for i in rng.permutation(len(rows))]
+        found.add(distances(graph([own for own, _ in some], kind, [n for _, n in some]))[0].distance)
+    assert len(found) == 1
+
+
 @pytest.mark.parametrize(("salaries", "distance"), [({3, 4, 5}, 0.375), ({6, 8, 11}, 1 / 6)])
 def test_salaries_of_the_paper(salaries: set[int], distance: float) -> None:
     """Li et al. 2007, section 5: among nine salaries, 3k to 5k are at 0.375, and 6k, 8k and 11k at 0.167."""

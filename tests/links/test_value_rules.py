@@ -269,6 +269,13 @@ def test_after_removal_values_are_left() -> None:
     assert believed(made, rules, "intact") == pytest.approx({(0, 1): 0.3, (0, 2): 0.4})
 
 
+@pytest.mark.parametrize("declared", ['@edge("country"). ', '@node("country"). '])
+def test_attributes_that_rules_declare_are_values(declared: str) -> None:
+    """What rules declare of the graph is ignored."""
+    rule = 'friends(X, Y) :- country(X, "it"), country(Y, "it"), X != Y.'
+    assert believed(graph([{"it"}, {"it"}, {"fr"}]), declared + rule) == {(0, 1): 1.0}
+
+
 def test_rules_may_add_to_values() -> None:
     """Students have the countries of their classmates, too: all of them have all three."""
     classmates = observations(np.array([0, 1]), np.array([1, 2]), mutual=True)
@@ -293,6 +300,10 @@ def test_what_is_no_attribute_is_refused() -> None:
         believed(made, "friends(X, Y) :- land(X, C), country(Y, C).")
     with pytest.raises(AnonymizationError, match="'country' is a relation and an attribute of the release"):
         believed(graph([{"DE"}], country=observations(np.array([0]), np.array([0]))), LAND)
+    with pytest.raises(ProgramError, match="E501") as wrong:
+        believed(graph([{"DE"}], [{"20"}]), "friends(X, Y) :- country(X, C), age(Y, C).")
+    assert str(wrong.value).count("E501") == 1
+    assert "cause" not in str(wrong.value)
     with pytest.raises(ProgramError, match="E403"):
         believed(made, 'friends(X, Y) :- classmates(X, Y), country("Ann", C), country(X, C).')
     with pytest.raises(ProgramError, match="E40"):

@@ -324,6 +324,16 @@ def test_what_is_written_has_the_form(tmp_path: Path, method: str, seed: int | N
     assert form(folders.release, pair.released, rules).state == "fails"
 
 
+def test_a_release_that_does_not_hold_has_the_form(tmp_path: Path) -> None:
+    """What the marked release says was checked is read back from its README.txt."""
+    rules, folders = load_text(RULES), Folders(tmp_path / "release", tmp_path / "private")
+    found = kgreason.anonymize(rules, ownership("csv"), mode="published", k=3, x=2, seed=1, folders=folders)
+    assert not found.holds
+    assert (folders.release / "UNVERIFIED").exists()
+    pair = read_release(rules, ownership("csv"), folders.release, folders.private / "mapping.csv")
+    assert form(folders.release, pair.released, rules, (pair.original, pair.mapping)).holds
+
+
 @pytest.mark.parametrize("method", ["klone", "kguard", "k-iso"])
 def test_stated_synthetic_shares_are_those_of_the_release(tmp_path: Path, method: Any) -> None:
     rules, graph = load_text(RULES), ownership("csv")

@@ -259,9 +259,10 @@ def relevant(
             f"no rule of the attacker derives {sensitive!r} of two arguments",
             hint=f'write one, as @label("name", 0.4). {sensitive}(X, Y) :- ...',
         )
-    edges = dict.fromkeys((*program.edges, *(p for p in relations if p in program.arities)))
+    nodes, declared = ([p for p in given if p not in attributes] for given in (program.nodes, program.edges))
+    edges = dict.fromkeys((*declared, *(p for p in relations if p in program.arities)))
     facts = tuple(fact for fact in program.facts if fact.predicate not in attributes)
-    program = replace(program, edges=tuple(edges), facts=facts)
+    program = replace(program, nodes=tuple(nodes), edges=tuple(edges), facts=facts)
     return replace(restricted(program.without_graph(), (sensitive,)), derived=(sensitive,), queries=())
 
 
@@ -298,7 +299,7 @@ class _Rule:
 
     def listing(self) -> CheckedRule:
         head = CheckedAtom(self.predicate, self.terms, self.rule.head.span)
-        return replace(self.rule, head=head, text=f"{self.rule.text} ({self.predicate})")
+        return replace(self.rule, head=head)
 
     def arguments(self, atom: CheckedAtom, rows: Ints, symbols: Symbols) -> Ints:
         """Arguments of an atom in each grounding, shape (rows, arity); weights and numbers as codes of doubles."""
