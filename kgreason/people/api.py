@@ -176,7 +176,9 @@ def _check_k(**given: int | None) -> None:
     check_numbers(**{name: (k, 1) for name, k in given.items()})
     for name, k in given.items():
         if k is not None and k > LARGEST:
-            raise AnonymizationError(f"{name} must be at most {LARGEST:,}, not {k:,}", hint="no class is as large")
+            raise AnonymizationError(
+                f"{name} must be at most {LARGEST:,}, not {k:,}", hint="no class is as large"
+            )
 
 
 def verify(
