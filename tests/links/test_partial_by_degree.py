@@ -180,5 +180,6 @@ def test_a_criterion_needs_links_that_are_left_out(table: str, tmp_path: Path) -
         kgreason.links.verify(made.release.released, criterion="degree")
     with pytest.raises(AnonymizationError, match="unknown criterion 'age'"):
         kgreason.links.anonymize(drawn, strategy="partial", criterion="age")  # type: ignore[arg-type]
-    said = run("links", "anonymize", table, *MUTUAL, "--criterion", "degree", "--release", tmp_path / "r")
+    folders = ["--release", tmp_path / "r", "--private", tmp_path / "p"]
+    said = run("links", "anonymize", table, *MUTUAL, "--criterion", "degree", *folders)
     assert (said.exit_code, "leave criterion out, or choose partial" in said.stderr) == (2, True)
