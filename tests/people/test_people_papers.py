@@ -149,7 +149,7 @@ def test_the_command_makes_a_page_of_people(
     page = tmp_path / "work" / "page" / "people.md"
     first = page.read_text(encoding="utf-8")
     assert "It is no measurement" in first
-    assert "$ python benchmarks/people_papers.py WORK --quick\n" in first
+    assert "`python benchmarks/people_papers.py WORK --quick`" in first
     assert "| Freebase zipf 5-50-5 | 0." in first
     runs = [json.loads(line) for line in (tmp_path / "work" / "runs.jsonl").read_text().splitlines()]
     assert all(run["figures"]["holds"] == 1 for run in runs)
