@@ -299,9 +299,9 @@ class Clustering:
 
         match settings.clustering:
             case "vac":
-                return valid_clusters.vac(
-                    AnonymizationDistance(part(), levels), literal=settings.mode == "published"
-                )
+                # of the loss: `part` may be an anonymization distance already
+                far = AnonymizationDistance(Among(self.distance, users), levels)
+                return valid_clusters.vac(far, literal=settings.mode == "published")
             case "degrees":
                 return degree_clusters(*degrees, levels, rng, runs=cores())
             case "merging":
